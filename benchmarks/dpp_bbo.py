@@ -23,6 +23,7 @@ import numpy as np
 import pandas as pd
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
+from benchmarks.q_log_nei import QLogNEI
 from bestarm.designs.k_dpp_chains import Entries, explicit, run_chain
 from bestarm.designs.k_dpp_mixing import down_up_steps, sequential_deficit
 from bestarm.interface import FloatArray
@@ -32,7 +33,6 @@ from bestarm.policies.gaussian.gp_state import GPModel
 from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
-from bestarm_studies.dpp_bbo.theory.peer import QLogNEI
 
 SIGNAL, LENGTHSCALE, NOISE = 1.0, 0.2, 0.01
 KNOWN = GPModel.frozen(LENGTHSCALE, SIGNAL, NOISE)

@@ -35,7 +35,6 @@ from bestarm.policies.networks.oae import Oae
 from bestarm.policies.networks.oae_ensemble import EnsembleSearch
 from bestarm.policies.networks.oae_sequential import EnsembleSeqB, SeqB
 from bestarm.streams import Streams
-from bestarm_studies.gse.peace_width import PeaceWidth
 
 ARMS = Arms(np.random.default_rng(3).standard_normal((12, 3)) / 2.0)
 CELLS = Partition(arity=2, n_representatives=4)
@@ -63,7 +62,6 @@ EVERY: dict[str, Any] = {
     "GSE as coded": Gse(40).as_coded(),
     "OD-LinBAI": OdLinBai(80),
     "Peace": Peace(40),
-    "PeaceWidth": PeaceWidth(80),
     "Peace of all arms": PeaceAllArms(80),
     "P1-RAGE": P1Rage(80),
     "static G-optimal": StaticGOptimal(80),

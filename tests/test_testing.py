@@ -45,9 +45,8 @@ def test_a_recommendation_at_any_time_is_of_different_arms_disturbs_nothing_and_
     assert (np.diff(np.sort(copies, axis=2), axis=2) > 0).all()
 
 
-@pytest.mark.parametrize("name", [name for name, p in EVERY.items() if arms_for(p) is ARMS and name != "PeaceWidth"])
+@pytest.mark.parametrize("name", [name for name, p in EVERY.items() if arms_for(p) is ARMS])
 def test_arms_of_each_replication_are_searched_as_if_alone(name):
-    """PeaceWidth is left out: it names the draws behind its number of rounds by the place of a set of arms."""
     policy, x = EVERY[name], np.random.default_rng(12).standard_normal((3, 12, 3)) / np.arange(1, 4)[:, None, None]
     together = policy.start(Arms(x), Streams.first(3))
     alone = [policy.start(Arms(x[r]), Streams.first(3).take(np.array([r]))) for r in range(3)]

@@ -17,7 +17,7 @@ NOT_OF_THE_CODE = {  # changes in the audits that are several at once, or ours a
     *("all", "all of these", "all but exact comparisons", "as coded"),
     *("identity features", "individual widths", "initial pulls", "no initial pulls", "paired widths", "λ as printed"),
     *("paired widths without features", "Eq. 2"),
-    *("exact budgets", "α of the paper", "solved to the optimum", "rounds by the width"),
+    *("exact budgets", "α of the paper", "solved to the optimum"),
 }
 
 

@@ -15,7 +15,6 @@ from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_lab.metrics import correct
 from bestarm_plain import peace as page
-from bestarm_studies.gse.peace_width import PeaceWidth, squared_width
 
 KEY = np.uint64(11)
 
@@ -117,7 +116,7 @@ def the_draws(bench: Bench, stages):
 
 @pytest.mark.parametrize(("seed", "n_arms", "d"), [(0, 8, 5), (1, 16, 4), (2, 9, 12), (3, 30, 3)])
 def test_runs_are_those_of_the_pages(drive, seed, n_arms, d):
-    """Pull by pull, seven runs: designs of live arms, and rounds by the width with designs of all arms."""
+    """Pull by pull, seven runs: designs of live arms."""
     bandit = problem(seed, n_arms, d)
     streams, n_draws = Streams(0, bandit.label, np.arange(7)), n_arms + 7
 
@@ -126,8 +125,6 @@ def test_runs_are_those_of_the_pages(drive, seed, n_arms, d):
         return draws | {"order": bench.orders(n_arms)}
 
     same_runs(drive, page.peace_live_arms, Peace(90, solver="optimised"), bandit, streams, draws=by_stage)
-    by_round = lambda bench: the_draws(bench, lambda r: [(0, 0), *((r, t) for t in range(n_draws))])  # noqa: E731
-    same_runs(drive, page.peace, PeaceWidth(200), bandit, streams, draws=by_round)
 
 
 @pytest.mark.parametrize("solver", ["mirror", "optimised"])
@@ -144,7 +141,7 @@ def test_a_stage_halves_the_arms_and_spends_its_budget(solver):
 
 
 def test_little_noise_gives_the_best_arm():
-    for policy in (Peace(60), Peace(60, solver="optimised"), PeaceWidth(100)):
+    for policy in (Peace(60), Peace(60, solver="optimised")):
         assert run(policy, problem(1, 16, 4, sigma=1e-6), 4)["correct"].all()
 
 
@@ -169,7 +166,6 @@ test_settings_out_of_range_are_refused = refused(
 test_budgets_below_the_number_of_stages_are_refused = refused(
     lambda policy, n_arms: policy.start(problem(0, n_arms, 2).arms, Streams.first(1)),
     (Peace(3), 40, r"at least 5 \(one pull in each of 5 stages\), got 3"),
-    (PeaceWidth(1), 3, r"at least 2 \(one pull in each of 2 rounds\), got 1"),
 )
 
 
@@ -180,36 +176,3 @@ def test_a_naive_call_of_ask_changes_nothing():
     first, second = policy.ask(state), policy.ask(state)
     assert isinstance(first, Ask)
     np.testing.assert_array_equal(first.counts, second.counts)
-
-
-def test_a_round_keeps_the_longest_prefix_of_half_the_width():
-    """The width of what is kept is within the limit, that of one arm more is not; two arms stay."""
-    bandit, policy = problem(6, 12, 4), PeaceWidth(400)
-    streams = Streams.first(4, instance=bandit.label)
-    state, pulled, shrunk = policy.start(bandit.arms, streams), bandit.arms.no_pulls(4), 0
-    while not policy.finished(state).all():
-        asked = policy.ask(state)
-        before, item = state.live.copy(), state.round
-        policy.tell(state, asked, bandit.rewards(asked, pulled, streams))
-        for r in range(4):
-            if before[r].sum() == 2:
-                assert state.live[r].sum() == 2
-                continue
-            order = np.flatnonzero(before[r])[np.argsort(-state.means[r][before[r]])]
-            kept = int(state.live[r].sum())
-            assert set(order[:kept]) == set(np.flatnonzero(state.live[r]))
-            limit = max(1.0, np.ceil(state.gamma[r] / 2))
-            z = bandit.features @ span_basis(bandit.features)
-
-            def gamma(n, r=r, z=z, order=order, item=item):
-                return squared_width(z, order[:n], state.key, r, item, np.empty(12))
-
-            assert kept == 1 or gamma(kept) <= limit
-            if kept < len(order):
-                shrunk += 1
-                assert gamma(kept + 1) > limit
-    assert shrunk > 0
-
-
-def test_rounds_by_the_width_keep_the_budget():
-    assert (run(PeaceWidth(100), problem(8, 9, 3, sigma=1.0), 4)["pulls"] <= 100).all()

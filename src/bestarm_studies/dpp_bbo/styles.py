@@ -18,5 +18,4 @@ STYLES = {
     "random": Style("0.55", "x", DOTS),
     "sequential UCB": Style("#000000", "h"),
     "sequential EST": Style("#424242", "p", "--"),
-    "qLogNEI": Style("#807E52", "8", "-."),
 }

@@ -5,8 +5,8 @@ roundings of designs. ``adaptive``, ``static``, ``randomised``, ``logistic``, ``
 ``od_linbai``: Figures 6 and 7. ``theory``: a module a statement. ``paper_against_code``: one difference at a time.
 ``beyond``: other designs and η, times, clusters. ``verdicts``: claims on several figures; the gap to the best rival.
 
-The root has what sections share: instances, algorithms and values; Peace with rounds by the width; readings of what the
-paper leaves open (``robustness``). Sections and appendices that a docstring names are the paper's.
+The root has what sections share: instances, algorithms and values; readings of what the paper leaves open
+(``robustness``). Sections and appendices that a docstring names are the paper's.
 """
 
 NOTEBOOKS = (

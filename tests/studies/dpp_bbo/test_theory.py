@@ -418,18 +418,6 @@ def test_a_first_stage_leaves_little_and_its_bound_is_theorem_3_2():
     assert not regret.regret_within(test, {"a": rows.assign(regret=1e9)}).holds
 
 
-def test_times_of_a_batch_have_a_line_for_each_search_and_cell():
-    rows = smoke("batch_times")
-    assert {"UCB-DPP-MAX", "UCB-DPP-SAMPLE", "LP-UCB"} <= set(rows["series"])
-    assert (rows[["fit", "choice"]] > 0).all(axis=None)
-    values = sampling.batch_time_values(rows, "smoke")
-    samples = sampling.cost_values(smoke("sampling_times"), (30,), (4, 9), "smoke")
-    sampling.cost_figure(samples, values, title="a")
-    first = rows.iloc[0]
-    found = values.set_index(["series", "panel"])["value"][first["series"], first["grows"]]
-    assert found == pytest.approx(first["fit"] + first["choice"])
-
-
 def test_theorem_3_4_is_refuted_by_entropies_alone():
     rows = pd.DataFrame({"replication": 0, "batch": np.arange(1, 21), "log_z": 20.0, "log_det": 0.0, "regret": 1.0})
     assert not entropy.sample_bound({"experiments": ["a"]}, {"a": rows}).holds

@@ -1,4 +1,4 @@
-"""Cell lines: official files are read in parts; groups of DepMap as arms; the simulator does what it says."""
+"""Cell lines: official files are read in parts; groups of DepMap as arms."""
 
 import re
 from functools import partial
@@ -23,28 +23,15 @@ from bestarm_studies.oae.cell_lines import contexts, gctx, official
 from bestarm_studies.oae.cell_lines.contexts import GROUPS, arms_of_group, chosen_groups, r_squared, without_missing
 from bestarm_studies.oae.cell_lines.kept_arrays import kept
 from bestarm_studies.oae.cell_lines.misfit import held_out, misfit_and_gain, own_misfit, permuted_correlation
-from bestarm_studies.oae.cell_lines.official import GENES, LINES, SIZES, embedding, proliferation
+from bestarm_studies.oae.cell_lines.official import GENES, embedding, proliferation
 from bestarm_studies.oae.cell_lines.top_observer import TopObserver
 from bestarm_studies.oae.checks import top_found
-from bestarm_studies.oae.embedding import simulator
 from bestarm_studies.oae.embedding.batch_fits import batch_fit_rows, fit_errors, random_orders
-from bestarm_studies.oae.embedding.simulator import (
-    HAIRPINS,
-    LIKENESS,
-    N_PROLIFERATION,
-    SCALE,
-    Likeness,
-    arms_of,
-    expression,
-    simulated_line,
-    simulated_reward,
-    world,
-)
 from bestarm_studies.oae.series import FEW_RUNS
 from bestarm_studies.oae.transfer.figures import earned_table, earned_values, found_values, gain_values, group_values
 
 SMALL = Coding((12, 8, 4), learning_rate=0.01, minibatch=16, epochs=40, patience=40)
-CELL_LINES = {n: e for n, e in load_study("oae").experiments.items() if re.match("cmap|contexts|simulated", n)}
+CELL_LINES = {n: e for n, e in load_study("oae").experiments.items() if re.match("cmap|contexts", n)}
 SEARCHES = {name: e for name, e in CELL_LINES.items() if isinstance(e, Experiment)}
 
 
@@ -141,7 +128,7 @@ def test_without_the_official_files_one_line_says_where_they_are(monkeypatch, tm
 
 
 def test_claims_about_the_lines_are_not_run_where_nobody_has_the_files():
-    """Groups of DepMap decide controls of ours alone, and nothing rests on simulated lines."""
+    """Groups of DepMap decide controls of ours alone."""
     claims = load_study("oae").claims
     rests_on = {
         i: " ".join(n for test in claim.tests.values() for n in test.experiments()) for i, claim in claims.items()
@@ -156,7 +143,6 @@ def test_claims_about_the_lines_are_not_run_where_nobody_has_the_files():
         assert "data not public here (cmap_" in verdicts.loc[identity, "decided_by"]
         assert "contexts_" not in rests_on[identity]
     for identity, claim in claims.items():
-        assert "simulated_" not in rests_on[identity]
         if "contexts_" in rests_on[identity]:
             assert claim.ours == "control"
             assert "of DepMap" in claim.text, identity
@@ -217,48 +203,6 @@ def test_groups_are_those_nearest_to_six_values():
     assert chosen_groups(committed) == GROUPS
 
 
-def test_codes_are_a_file_with_a_checksum(monkeypatch):
-    codes = simulator.read_codes()
-    assert codes.shape == (SIZES["VCAP"] // SCALE, 100)
-    np.testing.assert_allclose(codes.mean(axis=0), 0.0, atol=1e-3)
-    monkeypatch.setattr(simulator, "CODES_SHA256", "0")
-    refuses(lambda: simulator.read_codes(), "restore it from the repository")
-
-
-def test_the_simulator_has_the_sizes_and_the_moments_that_it_states():
-    shared = world()
-    assert len(shared.z) == SIZES["VCAP"] // SCALE
-    for line in LINES:
-        mine = arms_of(shared, line)
-        assert len(np.unique(mine)) == SIZES[line] // SCALE
-        assert mine.min() >= 0
-        assert mine.max() < len(shared.z)
-        assert simulated_line(line).features.shape == (len(mine), 100)
-    np.testing.assert_allclose(shared.weights[:N_PROLIFERATION].mean(axis=0), np.eye(30)[0], atol=1e-12)
-    n = len(shared.z) // HAIRPINS * HAIRPINS
-    by_gene = shared.z[:n].reshape(-1, HAIRPINS, 30)
-    within = (by_gene[:, 0] * by_gene[:, 1]).mean() / (shared.z**2).mean()
-    assert within == pytest.approx(0.3, abs=0.04)  # standard error 0.008, and heavy tails
-    reward = simulated_reward(expression(shared, "VCAP", LIKENESS["VCAP"]))
-    assert np.corrcoef(reward, shared.z[:, 0])[0, 1] > 0.99
-
-
-def test_the_own_program_has_the_share_eta_of_the_reward():
-    """What is left of the reward after the shared program is own program and noise of variance 0.25 / 23."""
-    shared = world()
-    for eta in (0.0, 0.4):
-        likeness = Likeness(1.0, eta)
-        reward = simulated_reward(expression(shared, "HA1E", likeness))
-        common = shared.z[arms_of(shared, "HA1E"), 0]
-        rest = (reward - common).var()
-        assert rest == pytest.approx(eta / (1 - eta) * common.var() + 0.25 / 23, rel=0.15)
-
-
-def test_parameters_out_of_their_range_are_refused():
-    refuses(lambda: Likeness(1.2, 0.0), "rho must be between 0 and 1")
-    refuses(lambda: simulated_line("HeLa"), "name must be one of VCAP, HA1E, MCF7, A375, got 'HeLa'")
-
-
 def test_embeddings_are_kept(store):
     signatures = np.random.default_rng(0).standard_normal((30, 30))
     first = embedding(signatures, SMALL)
@@ -316,7 +260,7 @@ def test_the_papers_scale(name):
         assert getattr(cell.policy, "steps", 5000) == 5000
         assert getattr(cell.policy, "members", 10) == 10
     for cell in SEARCHES[name].cells("laptop"):
-        assert (cell.replications, cell.policy.batch) == (25 if name == "simulated_100_10" else FEW_RUNS, 50)
+        assert (cell.replications, cell.policy.batch) == (FEW_RUNS, 50)
 
 
 def test_misfit_and_gain_of_lines():

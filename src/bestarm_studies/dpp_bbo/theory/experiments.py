@@ -9,22 +9,15 @@ from bestarm_lab.experiments.scale import Scale
 from bestarm_studies.dpp_bbo.experiments import computed, search
 from bestarm_studies.dpp_bbo.gp_draws import DRAWN, FUNCTIONS
 from bestarm_studies.dpp_bbo.series import DRAW_ROUNDS, EXPLORES, KNOWN, on_draws, sequential
-from bestarm_studies.dpp_bbo.synthetic_functions import synthetic_instance
 from bestarm_studies.dpp_bbo.theory.confidence import coverage_rows, maximum_rows
 from bestarm_studies.dpp_bbo.theory.entropy import entropy_rows, set_rows
 from bestarm_studies.dpp_bbo.theory.information import chain_rule_rows
 from bestarm_studies.dpp_bbo.theory.lemmas import lemma_rows
 from bestarm_studies.dpp_bbo.theory.regret import two_stage_rows
-from bestarm_studies.dpp_bbo.theory.sampling import batch_times, chain_rows, sampling_times
+from bestarm_studies.dpp_bbo.theory.sampling import chain_rows, sampling_times
 
 EVALUATIONS = 5 * DRAW_ROUNDS
 SEQUENTIAL = sequential(EVALUATIONS, KNOWN)
-# What grows in the times of a batch: candidates, B and rewards (of T - 1 batches and the first arm).
-GROWTH = {
-    "candidates": {n: (n, 5, 76) for n in (512, 1024, 2048, 4096, 8192)},
-    "B": {b: (2048, b, 76) for b in (2, 5, 10, 20)},
-    "T": {t: (2048, 5, 5 * t - 4) for t in (5, 10, 20, 40)},
-}
 EXPERIMENTS: dict[str, Experiment | Computation] = {
     "gp_draws": search(
         "Functions drawn from the model",
@@ -94,15 +87,6 @@ EXPERIMENTS: dict[str, Experiment | Computation] = {
         "Seconds of one sample of a k-DPP",
         partial(sampling_times, sizes=(250, 500, 1000, 2000, 4000), ks=(4, 9), noise=DRAWN["sigma"] ** 2),
         profiles={"smoke": {"replications": 2, "sizes": (30,)}, "laptop": {"replications": 3}},
-        measured=True,
-    ),
-    "batch_times": Computation(
-        "Seconds of one batch",
-        partial(batch_times, problem=partial(synthetic_instance, name="Branin-Hoo"), cells=GROWTH),
-        profiles={
-            "smoke": {"replications": 1, "cells": {"candidates": {64: (64, 3, 7)}}},
-            "laptop": {"replications": 3},
-        },
         measured=True,
     ),
 }

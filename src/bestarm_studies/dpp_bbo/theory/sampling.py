@@ -1,10 +1,7 @@
-r"""Samples of a k-DPP by chains: how many steps they need, and what a sample and a batch cost."""
+r"""Samples of a k-DPP by chains: how many steps they need, and what a sample costs."""
 
-import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from importlib.util import find_spec
+from collections.abc import Callable, Sequence
 from typing import Any, get_args
 
 import numpy as np
@@ -15,18 +12,14 @@ from bestarm.designs.k_dpp import greedy_map
 from bestarm.designs.k_dpp_chains import sample_chain
 from bestarm.designs.k_dpp_exact import sample_exact
 from bestarm.designs.k_dpp_mixing import Chain, down_up_steps, exchange_steps, greedy_deficit
-from bestarm.policies.gaussian.batch_gp import lp_ucb, ucb_dpp_max, ucb_dpp_sample
 from bestarm.streams import Streams
 from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_lab.figures.figures import line_panels
 from bestarm_lab.figures.styles import Style
 from bestarm_lab.figures.values import as_values, summarise
-from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
 from bestarm_studies.dpp_bbo.gp_draws import batch_kernel
 from bestarm_studies.dpp_bbo.k_dpp_laws import subset_law, transition_matrix
-from bestarm_studies.dpp_bbo.stacked import stacked
-from bestarm_studies.dpp_bbo.theory.peer import QLogNEI
 from bestarm_studies.dpp_bbo.values import Rows, Test
 
 _CHAIN_NAMES = {"down-up": "down-up chain", "exchange": "exchange chain"}
@@ -98,58 +91,6 @@ def sampling_times(
     return rows[rows["points"] > 16].reset_index(drop=True).assign(convention="as_written")
 
 
-PEER = "qLogNEI"
-
-
-def _searches(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the searches that are timed, by series; BoTorch's where it is installed."""
-    found: dict[str, Any] = {
-        "UCB-DPP-MAX": ucb_dpp_max(**given),
-        "UCB-DPP-SAMPLE": ucb_dpp_sample(**given),
-        "LP-UCB": lp_ucb(**given),
-    }
-    if find_spec("botorch") is not None:
-        found[PEER] = QLogNEI(PEER, **given)
-    else:
-        print(f"{PEER} is left out of the times of a batch: BoTorch is not installed.", file=sys.stderr)
-    return found
-
-
-def batch_times(
-    replications: int,
-    problem: partial[CandidateArms],
-    cells: Mapping[str, Mapping[int, tuple[int, int, int]]],
-    *,
-    seed: int = 0,
-    workers: int = 1,
-) -> pd.DataFrame:
-    """Return the processor seconds of one batch: ``fit`` of the hyper-parameters, and ``choice`` of the arms.
-    A search is given rewards of random arms; the fit to them and the choice of the next batch are timed, on other
-    candidates in every replication, after one that compiles or imports. One processor, whatever ``workers``."""
-    lines = []
-    for grows, values in cells.items():
-        for x, (n_arms, batch, n_rewards) in values.items():
-            functions = problem(n_arms=n_arms, replications=replications)
-            for series, policy in _searches({"batch": batch, "rounds": 1, "first": n_rewards}).items():
-                for item in [0, *range(replications)]:
-                    row = np.array([item])
-                    part = functions.take(row)
-                    state = policy.start(part.arms, Streams(seed, "times", row))
-                    asked = policy.ask(state)
-                    rewards = part.rewards(asked, part.arms.no_pulls(1), Streams(seed, "times", row))
-                    began = time.process_time()
-                    policy.tell(state, asked, rewards)
-                    fitted = time.process_time()
-                    policy.ask(state)
-                    seconds = {"fit": fitted - began, "choice": time.process_time() - fitted}
-                    where = {"grows": grows, "x": x, "arms": n_arms, "batch": batch, "rewards": n_rewards}
-                    lines.append({"series": series, "replication": item, **where, **seconds})
-    rows = pd.DataFrame(lines)
-    # The first of each cell compiles or imports.
-    later = rows.duplicated(["series", "grows", "x", "replication"]) | (rows["replication"] > 0)
-    return rows[later].reset_index(drop=True).assign(convention="as_written")
-
-
 def sampling_operations(n: int, k: int, epsilon: float) -> dict[str, float]:
     """Return the multiplications behind one sample of a k-DPP of size n, within ``epsilon`` in total variation.
     Exact: an eigen-decomposition with all vectors, counted as :math:`9n^3`, the table of elementary symmetric
@@ -198,49 +139,32 @@ def cost_values(times: pd.DataFrame, sizes: Sequence[int], ks: Sequence[int], pr
     return pd.concat([counted, measured], ignore_index=True)
 
 
-def batch_time_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
-    """Return medians of the measured seconds of one batch, its fit included, by what grows."""
-    timed = rows.assign(seconds=rows["fit"] + rows["choice"])
-    return summarise(timed, {"seconds": ("seconds", "median")}, x="x", panel="{grows}", profile=profile)
-
-
 SAMPLER_STYLES = {
     "exact": Style("0.2", "o"),
     "exchange chain": Style("#D55E00", "s", "--"),
     "down-up chain": Style("#0072B2", "^", "-."),
 }
-TIMED = ("qLogNEI", "LP-UCB", "UCB-DPP-MAX", "UCB-DPP-SAMPLE")
 
 
-def cost_figure(samples: pd.DataFrame, batches: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
-    """Return counted multiplications and measured seconds of one sample against the number of points, and below them
-    measured seconds of one batch against the candidates, its size and the batches so far."""
-    kinds = list(dict.fromkeys(samples["panel"]))
-    names = {"B": "arms of a batch, B", "T": "batch T"}
-
-    def above(figure: Any) -> None:
-        line_panels(
-            samples,
-            list(SAMPLER_STYLES),
-            figure=figure,
-            statistic="cost",
-            titles={panel: panel.replace(": ", "\n") for panel in kinds},
-            log="xy",
-            styles=SAMPLER_STYLES,
-            marks="none",
-            x="points n",
-            wrap=4,
-            share_y=False,
-            title="",
-        )
-        for axis in figure.axes:
-            axis.set_xticks([250, 1000, 4000], ["250", "1000", "4000"])
-
-    panels = list(dict.fromkeys(batches["panel"]))
-    given: dict[str, Any] = {"log": "xy", "marks": "none", "y": "seconds", "title": ""}
-    given |= {"x": {panel: names.get(panel, panel) for panel in panels}, "titles": dict.fromkeys(panels, "one batch")}
-    below = partial(line_panels, batches, TIMED, statistic="seconds", **given)
-    return stacked([(2.6, above), (2.6, below)], title=title, setting=setting)
+def cost_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
+    """Return counted multiplications and measured seconds of one sample against the number of points."""
+    figure = line_panels(
+        values,
+        list(SAMPLER_STYLES),
+        title=title,
+        setting=setting,
+        statistic="cost",
+        titles={panel: panel.replace(": ", "\n") for panel in dict.fromkeys(values["panel"])},
+        log="xy",
+        styles=SAMPLER_STYLES,
+        marks="none",
+        x="points n",
+        wrap=4,
+        share_y=False,
+    )
+    for axis in figure.axes:
+        axis.set_xticks([250, 1000, 4000], ["250", "1000", "4000"])
+    return figure
 
 
 def chains_mix(test: Test, rows: Rows) -> Decision:

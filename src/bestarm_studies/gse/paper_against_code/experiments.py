@@ -23,7 +23,6 @@ from bestarm_studies.gse.algorithms import (
     unprojected,
 )
 from bestarm_studies.gse.instances import adaptive_instance, corner_instance, sphere_instance, static_instance
-from bestarm_studies.gse.peace_width import PeaceWidth
 from bestarm_studies.gse.tabular import automobile_instance, stand_in_automobile_instance
 from bestarm_studies.gse.tabular import correct as correct_row
 
@@ -150,9 +149,6 @@ def _baselines() -> dict[str, Any]:
         **bayes,
         "Peace": partial(Peace),
         name_of_change("Peace", "solved to the optimum"): Series(partial(Peace, solver="optimised"), replications=500),
-        name_of_change("Peace", "rounds by the width"): Series(
-            partial(PeaceWidth), within={"n_arms": 16}, replications=200
-        ),
         name_of_change("Peace", "inflated average"): partial(Peace, inflated_average=True),
     }
 

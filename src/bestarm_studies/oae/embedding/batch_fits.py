@@ -1,4 +1,4 @@
-"""Plain fits to the rewards of random batches of arms, and of simulated lines (Figure 1)."""
+"""Plain fits to the rewards of random batches of arms (Figure 1)."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,8 +13,6 @@ from bestarm.models.fused_predict import predict_fused
 from bestarm.models.mlp_fit import FitData, Training
 from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm.streams import Streams
-from bestarm_studies.oae.cell_lines.official import LINES
-from bestarm_studies.oae.embedding.simulator import simulated_line
 from bestarm_studies.oae.network_fits import Maker, class_name
 
 
@@ -95,36 +93,3 @@ def batch_fit_rows(
         for name, make in problems.items()
     )
     return pd.concat(frames, ignore_index=True).assign(convention="as_written")
-
-
-def simulated_fit_rows(
-    wide: tuple[Sequence[int], float, int],
-    classes: Sequence[tuple[Sequence[int], float, int]],
-    n_known: int,
-    replications: int,
-    seed: int,
-    *,
-    workers: int = 1,
-) -> pd.DataFrame:
-    """Return `fit_errors` of plain fits to the simulated lines (``panel``), what these were calibrated to.
-    A class is (hidden, learning_rate, steps): ``wide`` is fitted to ``n_known`` random arms, ``classes`` to all arms.
-    """
-    found = joblib.Parallel(n_jobs=max(1, min(workers, len(LINES))))(
-        joblib.delayed(_simulated_line_fits)(name, wide, classes, n_known, replications, seed) for name in LINES
-    )
-    return pd.concat(found, ignore_index=True).assign(convention="as_written", data="simulated")
-
-
-def _simulated_line_fits(
-    name: str,
-    wide: tuple[Sequence[int], float, int],
-    classes: Sequence[tuple[Sequence[int], float, int]],
-    n_known: int,
-    replications: int,
-    seed: int,
-) -> pd.DataFrame:
-    problem = simulated_line(name)
-    orders = random_orders(problem.label, replications, problem.means.shape[1], seed)
-    found = [fit_errors(problem, *wide, orders[:, :n_known], seed)]
-    found += [fit_errors(problem, *one, orders, seed) for one in classes]
-    return pd.concat(found).assign(panel=name)

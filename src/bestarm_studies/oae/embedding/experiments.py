@@ -1,18 +1,16 @@
-"""Plain fits to the rewards of groups of lines, of the official lines and of simulated ones."""
+"""Plain fits to the rewards of groups of lines and of the official lines."""
 
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 from bestarm_lab.experiments.computation import Computation
-from bestarm_lab.experiments.experiment import Experiment
 from bestarm_studies.oae.cell_lines.contexts import DATA_FILES, GROUPS, group_or_stand_in, stand_in_group
 from bestarm_studies.oae.cell_lines.official import LINES, OfficialComputation, official_line
-from bestarm_studies.oae.cell_lines.searches import BATCH, FOUND, ROUNDS, RUNS, scales, search
-from bestarm_studies.oae.embedding.batch_fits import batch_fit_rows, simulated_fit_rows
-from bestarm_studies.oae.embedding.simulator import simulated_line
+from bestarm_studies.oae.cell_lines.searches import BATCH, RUNS
+from bestarm_studies.oae.embedding.batch_fits import batch_fit_rows
 from bestarm_studies.oae.network_fits import fit_rows
-from bestarm_studies.oae.series import LEARNING_RATE, LINEAR, MIDDLE, SMALL, STEPS, VANILLA, Hidden
+from bestarm_studies.oae.series import LINEAR, MIDDLE, SMALL, STEPS, Hidden
 
 WIDE: Hidden = (1500, 300)
 WIDE_RATE = 0.001
@@ -56,29 +54,7 @@ def _batches(
 _FEW = {name: partial(stand_in_group, name=name) for name in ("VCAP", "HA1E")}
 _OFFICIAL = {name: partial(official_line, name=name) for name in LINES}
 _GROUPS = {name: partial(group_or_stand_in, name=name) for name in GROUPS}
-EXPERIMENTS: dict[str, Experiment | Computation] = {
-    "simulated_calibration": Computation(
-        title="Errors of plain fits to the simulated lines",
-        rows=partial(
-            simulated_fit_rows,
-            wide=(WIDE, WIDE_RATE, 1000),
-            classes=[(hidden, LEARNING_RATE[hidden], STEPS) for hidden in (LINEAR, SMALL, MIDDLE)],
-            n_known=10 * BATCH,
-        ),
-        profiles={
-            "smoke": {"replications": 2, "wide": (SMALL, 0.01, 5), "classes": [(LINEAR, 0.01, 5)]},
-            "laptop": {"replications": 3},
-        },
-    ),
-    "simulated_100_10": search(
-        title="Cell lines, NN 100-10, simulated",
-        problem=partial(simulated_line),
-        vary={"name": LINES},
-        settings={"batch": BATCH, "rounds": ROUNDS, "hidden": MIDDLE},
-        series=VANILLA,
-        observe=FOUND,
-        profiles=scales(MIDDLE, "HA1E", RUNS),
-    ),
+EXPERIMENTS: dict[str, Computation] = {
     "contexts_fits": Computation(title="Training error on groups", **_fits(_GROUPS, _FEW), data_files=DATA_FILES),
     "contexts_batches": Computation(
         title="Error of NN 1500-300 on groups after random batches",

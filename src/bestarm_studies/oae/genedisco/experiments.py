@@ -21,7 +21,6 @@ from bestarm_studies.oae.genedisco.gene_searches import (
     RidgeSearch,
 )
 from bestarm_studies.oae.genedisco.screens import SCREENS
-from bestarm_studies.oae.genedisco.tau_screen import TAU, tau_screen
 from bestarm_studies.oae.genedisco.todays_screen import todays_screen
 
 BATCH, ROUNDS = 16, 50
@@ -100,14 +99,6 @@ EXPERIMENTS: dict[str, Experiment | Computation] = {
         series=OF_BENCHMARK,
         conventions=("as_coded",),
         profiles=_scales(FEW_RUNS, SOME_RUNS),
-    ),
-    "genedisco_tau": _on_screens(
-        title="GeneDisco on DepMap group means: the fifth screen, tau",
-        problem=partial(tau_screen),
-        vary={"name": (TAU,)},
-        series=OF_BENCHMARK,
-        conventions=("as_coded",),
-        profiles=_scales(FEW_RUNS, SOME_RUNS) | {"smoke": Scale(2, settings=_SMOKE)},
     ),
     "genedisco_suite": _on_screens(
         title="GeneDisco on DepMap group effects: the benchmark's other acquisitions",

@@ -9,12 +9,12 @@ import pytest
 from hills import hills, run
 from refusals import each_refused, refuses
 
+from benchmarks.q_log_nei import QLogNEI
 from bestarm.interface import Arms, Ask
 from bestarm.policies.gaussian.batch_gp import ucb_dpp_sample
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_lab.metrics import simple_regret
-from bestarm_studies.dpp_bbo.theory.peer import QLogNEI
 
 needs_botorch = pytest.mark.skipif(
     find_spec("botorch") is None, reason="BoTorch is not installed; pip install botorch runs these tests"
