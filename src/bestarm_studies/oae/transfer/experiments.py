@@ -35,6 +35,7 @@ REWARDED = partial(BatchObserver, until=SMALLEST_TAU, whole=tuple(VANILLA))
 # the sequential methods bring what they are compared with, at their own reduced scale
 SEQUENTIAL_PAIRS: Group = {**{name: series for name, series in ENSEMBLES.items() if name != "Greedy"}, **SEQUENTIAL}
 ENSEMBLE_PAIR: Group = {name: series for name, series in ENSEMBLES.items() if name.startswith("Ensemble")}
+HINGE: Group = {name: series for name, series in OBJECTIVES.items() if name.startswith("HingePNorm")}
 MEAN_PAIRS: Group = {
     name: series for name, series in SEQUENTIAL_PAIRS.items() if name.startswith(("Random", "MeanOpt", "SeqB"))
 }
@@ -114,7 +115,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     "contexts_whole_100_10": on_groups("NN 100-10, whole runs", MIDDLE, VANILLA, observe=WHOLE),
     "contexts_whole_ensembles_100_10": on_three_groups("NN 100-10, ensembles", MIDDLE, ENSEMBLE_PAIR),
     "contexts_whole_objectives_10_5": on_three_groups("NN 10-5, other objectives", SMALL, OBJECTIVES),
-    "contexts_whole_objectives_100_10": on_three_groups("NN 100-10, other objectives", MIDDLE, OBJECTIVES),
+    "contexts_whole_objectives_100_10": on_three_groups("NN 100-10, HingePNorm", MIDDLE, HINGE),
     "contexts_whole_diverse_10_5": on_three_groups("NN 10-5, DetD", SMALL, DIVERSE),
     "contexts_whole_diverse_100_10": on_three_groups("NN 100-10, DetD", MIDDLE, DIVERSE),
     "contexts_whole_sequential_10_5": on_three_groups_with_short_fits(
