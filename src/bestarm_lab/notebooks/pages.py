@@ -28,6 +28,7 @@ from bestarm_lab.claims.verdicts import (
 from bestarm_lab.experiments.scale import Profile
 from bestarm_lab.notebooks.score import by_average, disagreements, score_figure, score_values, shares
 from bestarm_lab.paths import DATA, ROOT, rows_file
+from bestarm_lab.quoted import reason
 from bestarm_lab.results import read_comparisons, read_robustness, read_verdicts
 from bestarm_lab.study import load_study
 from bestarm_lab.study_packages import study_names
@@ -38,6 +39,11 @@ SCOREBOARD = DOCS / "scoreboard.md"
 RULE = DOCS / "verdicts.md"
 FAMILIES = (*LEVELS, OWN)
 REPRODUCE = DOCS / "reproduce.md"
+TABLES = {  # of a study's results, in words
+    "every verdict": "verdicts",
+    "every comparison": "comparisons",
+    "other margins and open choices": "robustness",
+}
 WORDS_OF_SCORE = {  # verdicts in the order of the README's line
     "confirmed": "are confirmed",
     "refuted": "refuted",
@@ -157,25 +163,19 @@ def scoreboard_page(named: list[str]) -> str:
         "the paper states, *authors' code* the same with the deviations of the code that the authors published.",
     ]
     for name, table in all_verdicts().items():
-        paper = load_study(name).paper
-        lines += ["", f'<a id="{name}"></a>', "", f"## {paper.title}", ""]
+        study = load_study(name)
+        lines += ["", f'<a id="{name}"></a>', "", f"## {study.paper.title}", ""]
         theirs = table[table["ours"].fillna("") == ""]
-        files = ", ".join(
-            f"[{words}](../results/{name}/{file}.csv)"
-            for words, file in (
-                ("every verdict", "verdicts"),
-                ("every comparison", "comparisons"),
-                ("other margins and open choices", "robustness"),
-            )
-        )
+        files = ", ".join(f"[{words}](../results/{name}/{file}.csv)" for words, file in TABLES.items())
         lines += [f"{theirs['id'].nunique()} claims, {len(set(table['id']) - set(theirs['id']))} statements of ours:"]
         lines += [f"{files}. [Notebooks](../notebooks/{name}), [figures with their numbers](../figures/{name})."]
         for identity in (i for i in named if i in set(table["id"])):
             mine = table[table["id"] == identity]
             said = "; ".join(_said(dict(line), len(mine) > 1) for _, line in mine.iterrows())
-            first = mine.iloc[0]
+            first, told = mine.iloc[0], study.claims[identity].because
+            why = f"Why: {reason(name, first['notebook'], told)} " if told else ""
             notebook = f"[notebook](../notebooks/{name}/{first['notebook']}.ipynb)"
-            lines += ["", f'* <a id="{identity}"></a>**{identity}** {first["claim"]} {said} ({notebook})']
+            lines += ["", f'* <a id="{identity}"></a>**{identity}** {first["claim"]} {said}. {why}({notebook})']
     missing = set(named) - {i for table in all_verdicts().values() for i in table["id"]}
     if missing:
         raise ValueError(f"README.md leads to claims that no study has: {sorted(missing)}.")
