@@ -6,12 +6,12 @@ from bestarm_lab.paths import ROOT
 
 CEILINGS = {  # lines of Python, or of YAML
     "src/bestarm/**/*.py": 26_000,
-    "src/bestarm_lab/**/*.py": 9_800,
+    "src/bestarm_lab/**/*.py": 9_700,
     "src/bestarm_objectives/**/*.py": 3250,
     "src/bestarm_plain/**/*.py": 2000,
-    "src/bestarm_studies/**/*.py": 21_900,
+    "src/bestarm_studies/**/*.py": 21_000,
     "tests/**/*.py": 38_900,
-    "src/bestarm_studies/**/*.yaml": 7500,
+    "src/bestarm_studies/**/*.yaml": 7200,
 }
 WORDS_OF_DECISIONS = 15_000
 ENTRIES_OF_ROOT = 24  # and what git ignores

@@ -56,9 +56,10 @@ def wide(n_rows: int = 1, height: float = 2.6) -> tuple[float, float]:
     return WIDTH, height * n_rows
 
 
-def headed(figure: Figure, title: str, setting: str = "") -> Figure:
-    """Write the finding and, smaller, the setting over a figure, which grows by their height."""
+def headed(figure: Figure, title: str, *settings: str) -> Figure:
+    """Write the finding and, smaller, the settings that are not empty over a figure, which grows by their height."""
     width, height = figure.get_size_inches()
+    setting = "; ".join(filter(None, settings))
     finding, small = textwrap.wrap(title, int(11 * width)), textwrap.wrap(setting, int(15 * width))
     head = 0.175 * len(finding) + 0.145 * len(small) + 0.12
     figure.set_size_inches(width, height + head)
@@ -258,8 +259,7 @@ def line_panels(
     if figure is None:
         kind = {"interval": "bars", "none": ""}.get(marks, "bands") if any_spread else ""
         spread = "one standard deviation over runs" if marks == "standard deviation" else spread
-        words = [runs_text(pd.concat(counts)), f"{kind}: {spread}" if kind else "", setting]
-        headed(drawn, title, "; ".join(filter(None, words)))
+        headed(drawn, title, runs_text(pd.concat(counts)), f"{kind}: {spread}" if kind else "", setting)
     return drawn
 
 

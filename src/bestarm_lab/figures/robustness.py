@@ -39,7 +39,7 @@ def robustness_figure(
         "left: readings of a claim by verdict, and their number; right: how far the levels of a choice are apart, in "
         "standard deviations of a run, where the interval excludes 0"
     )
-    return headed(figure, title, "; ".join(filter(None, [setting, reading])))
+    return headed(figure, title, setting, reading)
 
 
 def share_bars(axis: Axes, counts: pd.DataFrame) -> None:

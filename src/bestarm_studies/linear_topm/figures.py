@@ -130,8 +130,7 @@ def real_figure(
         stand_in = " · stand-in data" if (mine["data"] == "stand-in").any() else ""
         axis.set_title(f"({panel}) {headings[panel]}{stand_in}")
     legend_below(figure, order)
-    words = [runs_text(values.loc[values["panel"] != "a", "n"]), "bars: 95% intervals", setting]
-    return headed(figure, title, "; ".join(filter(None, words)))
+    return headed(figure, title, runs_text(values.loc[values["panel"] != "a", "n"]), "bars: 95% intervals", setting)
 
 
 def ratio_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:

@@ -11,6 +11,7 @@ from bestarm.designs.l1_design import l1_designs
 from bestarm.policies.linear.gifa import Gifa
 from bestarm.problems.linear_bandit import LinearBandit
 from bestarm_lab.claims.kinds import Share
+from bestarm_lab.claims.verdicts import VERDICTS
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.figures.styles import CONVENTIONS
 from bestarm_lab.figures.values import as_values, interval_text
@@ -25,7 +26,6 @@ from bestarm_studies.linear_topm.drug_instance import RecordedRewards
 from bestarm_studies.linear_topm.recorded_runs import RECORDED
 from bestarm_studies.linear_topm.values import Panel, agreement_with_recorded
 
-VERDICTS = ("confirmed", "refuted", "mixed", "undecided", "not informative", "not run")
 FORMULAS = {
     "LUCB": "2 Σ max(ε/2, Δ)⁻²",
     "UGapE": "2 Σ max(ε, (ε+Δ)/2)⁻²",

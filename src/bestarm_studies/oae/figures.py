@@ -223,7 +223,7 @@ def _headed_hits(
         "more than there are"
     ] * ("batches" in parts)
     words += [setting, "† some fits gave outputs above $10^4$" if beyond & set(order) else ""]
-    return headed(figure, title, "; ".join(filter(None, words)))
+    return headed(figure, title, *words)
 
 
 def _mark_diverged(figure: Figure, beyond: Collection[str]) -> None:

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from bestarm_lab.claims.verdicts import VERDICTS
 from bestarm_lab.figures.values import paired_effects
 from bestarm_studies.linear_topm.paper_against_code.values import RATIO, moving, wrong_answers
 from bestarm_studies.linear_topm.tables import exponent_table, growth_table, runs_table, verdict_counts
@@ -59,3 +60,5 @@ def test_verdicts_are_counted_under_each_convention():
     table = verdict_counts(verdicts)
     assert table["refuted"].tolist() == pytest.approx([2, 1])
     assert list(table.columns) == ["run as", "refuted"]
+    every = pd.DataFrame({"convention": "as_written", "verdict": VERDICTS})
+    assert verdict_counts(every).iloc[0].tolist()[1:] == [1] * len(VERDICTS)  # none is left out, at the margin neither

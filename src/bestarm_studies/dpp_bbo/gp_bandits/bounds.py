@@ -191,4 +191,4 @@ def filling_figure(bounds: pd.DataFrame, penalties: pd.DataFrame, *, title: str,
         axes[0].set(ylabel="acquisition", ylim=(0, 1.1 * float(of_statistic(penalties, "acquisition")["value"].max())))
         legend_below(figure)
 
-    return stacked([(2.5, above), (2.3, below)], title=title, setting=setting)
+    return stacked([(2.5, above), (2.3, below)], title, setting)

@@ -236,13 +236,8 @@ def confidence_figure(coverage: pd.DataFrame, maxima: pd.DataFrame, *, title: st
         )
         figure.axes[0].set_yticks([2, 5, 10, 20, 50], ["2", "5", "10", "20", "50"])
 
-    counts = pd.concat([coverage["n"], maxima["n"]])
-    words = [runs_text(counts), "bands: 95% intervals, bars: quartiles", setting]
-    return stacked(
-        [(2.9, above), (2.7, below)],
-        title=title,
-        setting="; ".join(filter(None, words)),
-    )
+    runs = runs_text(pd.concat([coverage["n"], maxima["n"]]))
+    return stacked([(2.9, above), (2.7, below)], title, runs, "bands: 95% intervals, bars: quartiles", setting)
 
 
 def estimate_above(test: Test, rows: Rows) -> Decision:

@@ -231,8 +231,8 @@ def lemma_figure(values: pd.DataFrame, order: Sequence[str], *, title: str, sett
         axis.set(title=lemma, xlabel=what)
         axis.axvline(0.0 if what.startswith("share") else 1.0, color="black", ls="--", lw=1.0, zorder=1)
         axis.set_xlim(left=-0.03 if what.startswith("share") else 0.0)
-    words = [runs_text(values["n"]), "thick: quartiles, thin: 5% to 95%, tick: largest; dashed: most that is claimed"]
-    return headed(figure, title, "; ".join(filter(None, [*words, setting])))
+    reading = "thick: quartiles, thin: 5% to 95%, tick: largest; dashed: most that is claimed"
+    return headed(figure, title, runs_text(values["n"]), reading, setting)
 
 
 def never_above(test: Test, rows: Rows) -> Decision:

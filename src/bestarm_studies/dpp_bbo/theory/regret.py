@@ -309,8 +309,8 @@ def theorems_figure(
     order = [*order, *BOUND_STYLES]
     above = partial(line_panels, regrets, order, statistic="regret", titles=titles[0], **of_regret)
     below = partial(line_panels, entropies, list(TERM_STYLES), statistic="mean", titles=titles[1], **of_terms)
-    words = [runs_text(pd.concat([regrets["n"], entropies["n"]])), "bars: 95% intervals", setting]
-    return stacked([(2.6, above), (2.6, below)], title=title, setting="; ".join(filter(None, words)))
+    runs = runs_text(pd.concat([regrets["n"], entropies["n"]]))
+    return stacked([(2.6, above), (2.6, below)], title, runs, "bars: 95% intervals", setting)
 
 
 CHECKS = {

@@ -47,7 +47,7 @@ def feedback_figure(values: pd.DataFrame, titles: Mapping[str, str], *, title: s
         axis.set_title(heading)
         axis.label_outer()
     legend_below(figure)
-    return headed(figure, title, "; ".join(filter(None, ["band: two standard deviations", setting])))
+    return headed(figure, title, "band: two standard deviations", setting)
 
 
 def cell_statistics(kernel: Stationary, depths: range, sizes: list[int], sigma: float, profile: str) -> pd.DataFrame:

@@ -76,5 +76,4 @@ def grid_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figur
             axis.tick_params(axis="y", rotation=0)
     bar = figure.colorbar(axes[0, 0].collections[0], ax=axes, shrink=0.7)
     bar.set_label("natural logarithm of the mean regret")
-    words = [runs_text(values["n"]), "smaller is better; orange: the best K for each S", setting]
-    return headed(figure, title, "; ".join(filter(None, words)))
+    return headed(figure, title, runs_text(values["n"]), "smaller is better; orange: the best K for each S", setting)

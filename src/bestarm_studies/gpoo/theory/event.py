@@ -169,5 +169,4 @@ def event_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figu
     axis.axvline(1.0, color="black", ls="--", lw=1.0)
     axis.set_xlabel("largest error of a run, in units of its width; dashed: the width itself")
     axis.set_xlim(left=0.0)
-    words = [runs_text(values["n"]), "thick: quartiles, thin: 5% to 95%, tick: largest", setting]
-    return headed(figure, title, "; ".join(filter(None, words)))
+    return headed(figure, title, runs_text(values["n"]), "thick: quartiles, thin: 5% to 95%, tick: largest", setting)

@@ -138,4 +138,4 @@ def settings_figure(values: pd.DataFrame, *, title: str, setting: str = "", x: s
             axis.set_xlabel(x if row == len(conventions) - 1 else "")
         axes[row, 0].set_ylabel(f"{CONVENTIONS[convention]}\nmean regret")
     legend_below(figure, order)
-    return headed(figure, title, "; ".join(filter(None, [runs_text(values["n"]), "bars: 95% intervals", setting])))
+    return headed(figure, title, runs_text(values["n"]), "bars: 95% intervals", setting)

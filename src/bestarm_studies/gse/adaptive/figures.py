@@ -41,4 +41,4 @@ def accuracy_with_difference(
     axes[0, 0].set_ylabel("accuracy")
     axes[1, 0].set_ylabel("difference")
     legend_below(figure, order)
-    return headed(figure, title, "; ".join(filter(None, [runs_text(mine["n"]), "bars: 95% intervals", setting])))
+    return headed(figure, title, runs_text(mine["n"]), "bars: 95% intervals", setting)

@@ -145,9 +145,5 @@ def bound_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figu
     axes[0, 0].set_ylabel("probability of an error")
     legend_below(figure, list(dict.fromkeys(values["series"])))
     errors = values[values["statistic"] == "error"]
-    words = [
-        runs_text(errors["n"]),
-        "bars: 95% intervals; open markers: no error in any run, at the upper limit",
-        setting,
-    ]
-    return headed(figure, title, "; ".join(filter(None, words)))
+    reading = "bars: 95% intervals; open markers: no error in any run, at the upper limit"
+    return headed(figure, title, runs_text(errors["n"]), reading, setting)

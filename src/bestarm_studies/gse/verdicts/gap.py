@@ -169,4 +169,4 @@ def closing_figure(
     axis.set_yticks(places, list(names.values()))
     axis.set_ylim(len(names) - 0.4, -0.6)
     legend_below(figure)
-    return headed(figure, title, "; ".join(filter(None, [setting, "bars and bands: 95% intervals"])))
+    return headed(figure, title, setting, "bars and bands: 95% intervals")

@@ -83,5 +83,4 @@ def bound_figure(
     right.grid(axis="x", visible=True)
     right.set_title("how many times the bound exceeds a run")
     legend_below(figure)
-    words = [runs_text(values["n"]), "bars: 95% intervals of the mean", setting]
-    return headed(figure, title, "; ".join(filter(None, words)))
+    return headed(figure, title, runs_text(values["n"]), "bars: 95% intervals of the mean", setting)

@@ -213,5 +213,4 @@ def query_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figu
     axis.set_xlabel("dimension d, and below it ε")
     axis.set_ylabel("queries / printed bound (mean)")
     legend_below(figure, ORDER)
-    words = [runs_text(queries["n"]), "bars: 95% intervals; linear class on the unit ball", setting]
-    return headed(figure, title, "; ".join(filter(None, words)))
+    return headed(figure, title, runs_text(queries["n"]), "bars: 95% intervals; linear class on the unit ball", setting)
