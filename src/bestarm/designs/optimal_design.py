@@ -13,7 +13,7 @@ References
 """
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -23,6 +23,7 @@ from bestarm.designs.design_steps import D_OPTIMAL, FRANK_WOLFE, GRID, WYNN
 from bestarm.designs.projection import span_basis
 from bestarm.designs.rounding import checked_features, checked_live
 from bestarm.interface import BoolArray, FloatArray, IntArray
+from bestarm.settings import check_settings
 
 Steps = Literal["frank-wolfe", "grid", "d-optimal", "wynn"]
 Start = Literal["uniform", "kumar-yildirim"]
@@ -49,14 +50,7 @@ class DesignRule:
     max_steps: int = 2000
 
     def __post_init__(self) -> None:
-        if self.steps not in get_args(Steps):
-            raise ValueError(f"steps must be one of {', '.join(get_args(Steps))}, got {self.steps!r}.")
-        if self.start not in get_args(Start):
-            raise ValueError(f"start must be one of {', '.join(get_args(Start))}, got {self.start!r}.")
-        if not 0 < self.tolerance < np.inf:
-            raise ValueError(f"tolerance must be positive, got {self.tolerance}: the optimum is approached, not met.")
-        if self.max_steps != int(self.max_steps) or self.max_steps < 1:
-            raise ValueError(f"max_steps must be a whole number of at least 1, got {self.max_steps}.")
+        check_settings(self, positive=("tolerance",), max_steps=1)
 
 
 class Design(NamedTuple):

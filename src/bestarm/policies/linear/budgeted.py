@@ -9,7 +9,7 @@ References
 
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 
@@ -114,8 +114,6 @@ class Budgeted:
     def __post_init__(self) -> None:
         check_settings(self)
         check_budget(self.label, self.budget)
-        if self.radius not in get_args(Radius):
-            raise ValueError(f"radius must be one of {', '.join(get_args(Radius))}, got {self.radius!r}.")
         if self.radius != "own" and not self.policy.uses_features:
             raise ValueError(
                 f"radius {self.radius!r} needs features: the index of the policy is {self.policy.index!r}."

@@ -148,11 +148,7 @@ class MisLid:
     label: str = "MisLid"
 
     def __post_init__(self) -> None:
-        check_settings(self, n_best=1, level=0.0)
-        if not 0 < self.delta < 1:
-            raise ValueError(f"delta must lie in (0, 1), got {self.delta}: it is the risk of a wrong answer.")
-        if not (self.sigma > 0 and self.mean_bound > 0):
-            raise ValueError(f"sigma and mean_bound must be positive, got {self.sigma} and {self.mean_bound}.")
+        check_settings(self, positive=("sigma", "mean_bound"), shares=("delta",), n_best=1, level=0)
 
     def start(self, arms: Arms, streams: Streams) -> MisLidState:
         """Return the state before the first pull; refuses ``n_best`` that leaves no arm out."""
