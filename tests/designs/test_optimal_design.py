@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from refusals import refused, refuses
 from scipy import optimize
 
-from bestarm.designs import design_steps
+from bestarm.designs import optimal_design as design_steps
 from bestarm.designs.optimal_design import DesignRule, optimal_design
 from bestarm.designs.projection import coded_coordinates, span_basis
 

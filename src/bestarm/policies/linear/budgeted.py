@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bestarm.designs.l1_pairs import l1_pairs, nonnegative_design, related_arms
+from bestarm.designs.l1_design import l1_pairs, nonnegative_design, related_arms
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray
 from bestarm.policies.linear.fixed_budget import check_budget
 from bestarm.policies.linear.gifa import Gifa, GifaState, Index, MLinGape, Selection, Stop
@@ -96,7 +96,7 @@ class Budgeted:
         *Deviation*: the explicit radius has :math:`\sigma^2` for :math:`\sigma` and L = 1, as in the code of [1]_.
     nonnegative_weights : bool
         *Deviation*: the linear program of the optimised selection asks for weights of at least 0, as in the code of
-        [1]_, see `bestarm.designs.l1_pairs.nonnegative_design`.
+        [1]_, see `bestarm.designs.l1_design.nonnegative_design`.
 
     Raises
     ------
