@@ -35,7 +35,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from bestarm.designs.characteristic_time import characteristic_time
+from benchmarks.oracle import OracleTracking, characteristic_time
 from bestarm.policies.linear.bayes_gap import BayesGap
 from bestarm.policies.linear.budgeted import lingape
 from bestarm.policies.linear.fc2fb import Fc2fb
@@ -43,7 +43,6 @@ from bestarm.policies.linear.gifa import LinGifa, Lucb, MLinGape, Ugape
 from bestarm.policies.linear.gse import Gse
 from bestarm.policies.linear.lin_ucb import LinUcb
 from bestarm.policies.linear.mislid import MisLid
-from bestarm.policies.linear.oracle import OracleTracking
 from bestarm.policies.linear.ucb_glm import UcbGlm
 from bestarm.simulate import simulate
 from bestarm.streams import Streams

@@ -34,8 +34,7 @@ from benchmarks.what_to_use_comparison import CASES, ranked, read, summary
 from bestarm.interface import FloatArray, IntArray
 from bestarm.models.smooth_gp import UNIFORM, Posterior, SmoothGP, _squares, best_of
 from bestarm.policies.model_batches import ModelState
-from bestarm.search.any_size import PoolGaussian, PoolNeighbours
-from bestarm.search.weighed_gp import covariance, fitted_on, likelihood, priors
+from bestarm.search.any_size import PoolGaussian, PoolNeighbours, covariance, fitted_on, likelihood, priors
 
 FILE = Path(__file__).with_suffix(".csv")
 RUNS = 20

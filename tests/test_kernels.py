@@ -76,9 +76,9 @@ def test_covariances_of_stacks_are_those_of_each_pair_of_sets(family):
 test_kernels_without_meaning_are_refused = refused(
     lambda settings_: Stationary(**settings_),
     ({"family": "cosine"}, "family must be one of rbf, .*, got 'cosine'"),
-    ({"variance": 0.0}, "variance of a kernel must be positive, got 0.0"),
-    ({"variance": np.nan}, "variance of a kernel must be positive, got nan"),
-    ({"lengthscale": np.inf}, "lengthscale of a kernel must be positive, got inf"),
+    ({"variance": 0.0}, "variance must be positive, got 0.0"),
+    ({"variance": np.nan}, "variance must be finite, got nan"),
+    ({"lengthscale": np.inf}, "lengthscale must be finite, got inf"),
 )
 
 

@@ -190,8 +190,8 @@ def test_the_greatest_depth_ends_where_numbers_or_cells_do():
 
 test_degenerate_boxes_are_refused = refused(
     lambda settings_: Partition(**settings_),
-    ({"arity": 1}, "arity K must be at least 2, got 1"),
-    ({"n_representatives": 0}, "n_representatives S must be at least 1, got 0"),
+    ({"arity": 1}, "arity must be at least 2, got 1"),
+    ({"n_representatives": 0}, "n_representatives must be at least 1, got 0"),
     ({"feedback": "median"}, "feedback must be one of representatives, average, integral, got 'median'"),
     ({"lower": (0.0,), "upper": (1.0, 1.0)}, "one entry for each dimension"),
     ({"lower": (), "upper": ()}, "one entry for each dimension"),

@@ -5,8 +5,7 @@ import pandas as pd
 from benchmarks.what_to_use import POLICIES
 from benchmarks.what_to_use_comparison import SCREENS, chosen, goals_table, page_table, read, summary
 from benchmarks.what_to_use_tried import FILE, TRIED, scores
-from bestarm.search.arguments import DEFAULT
-from bestarm.search.choices import Choice
+from bestarm.search.choices import DEFAULT, Choice
 from bestarm.search.parser import SCREEN_POLICY
 from bestarm.search.search import Search
 from bestarm_lab.notebooks.section import markdown_table

@@ -10,12 +10,13 @@ References
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from scipy.special import erf
 
 from bestarm.interface import FloatArray
+from bestarm.settings import check_settings
 
 Family = Literal["rbf", "matern52", "matern32", "exponential"]
 
@@ -62,11 +63,7 @@ class Stationary:
     lengthscale: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.family not in get_args(Family):
-            raise ValueError(f"family must be one of {', '.join(get_args(Family))}, got {self.family!r}.")
-        for name in ("variance", "lengthscale"):
-            if not 0 < getattr(self, name) < np.inf:
-                raise ValueError(f"{name} of a kernel must be positive, got {getattr(self, name)}.")
+        check_settings(self, positive=("variance", "lengthscale"))
 
     def K_of_r(self, r: FloatArray) -> FloatArray:
         """Return the covariance at distances ``r``, in units of the length-scale, of any shape."""

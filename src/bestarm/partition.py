@@ -10,7 +10,7 @@ References
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -130,13 +130,7 @@ class Partition:
     feedback: Feedback = "representatives"
 
     def __post_init__(self) -> None:
-        check_settings(self)
-        if self.arity < 2:
-            raise ValueError(f"arity K must be at least 2, got {self.arity}: a cell with one child is not divided.")
-        if self.n_representatives < 1:
-            raise ValueError(f"n_representatives S must be at least 1, got {self.n_representatives}.")
-        if self.feedback not in get_args(Feedback):
-            raise ValueError(f"feedback must be one of {', '.join(get_args(Feedback))}, got {self.feedback!r}.")
+        check_settings(self, arity=2, n_representatives=1)
         if len(self.lower) != len(self.upper) or not self.lower:
             raise ValueError(f"lower and upper need one entry for each dimension, got {self.lower} and {self.upper}.")
         for low, high in zip(self.lower, self.upper, strict=True):

@@ -2,7 +2,7 @@
 
 import operator
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from numbers import Integral, Real
 from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
@@ -45,7 +45,7 @@ def check_number(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be a number, got {value!r}; give a float.")
 
 
-def check_settings(record: Any, **least: float) -> None:
+def check_settings(record: Any, *, positive: Sequence[str] = (), shares: Sequence[str] = (), **least: float) -> None:
     """Refuse settings of a frozen record that its annotations do not allow; the first line of its ``__post_init__``.
 
     Whole numbers are whole, numbers finite, words among those of a ``Literal``; rules of the record's own follow.
@@ -54,6 +54,8 @@ def check_settings(record: Any, **least: float) -> None:
     ----------
     record : dataclass
         The record that is being made. A subclass that calls the ``__post_init__`` of its base is checked by that.
+    positive, shares : sequence of str
+        Names of numbers that must be above 0, and of those, such as risks, that must lie between 0 and 1.
     **least : float
         Least values of settings by name, where the record itself has no rule.
 
@@ -64,6 +66,13 @@ def check_settings(record: Any, **least: float) -> None:
     """
     check_types(record)
     check_values(record, least)
+    for name in (*positive, *shares):
+        value, otherwise = getattr(record, name), ", or None" if _kinds(type(record))[name].may_be_none else ""
+        if value is not None and not value > 0:
+            rule = "be positive" if name in positive else "lie in (0, 1)"
+            raise ValueError(f"{name} must {rule}, got {value}; give a number above 0{otherwise}.")
+        if value is not None and name in shares and value >= 1:
+            raise ValueError(f"{name} must lie in (0, 1), got {value}; give a number below 1{otherwise}.")
 
 
 class _Kind(NamedTuple):
@@ -135,7 +144,8 @@ def check_values(record: Any, least: Mapping[str, float]) -> None:
         if kind.name == "float" and not np.isfinite(float(value)):
             raise ValueError(f"{name} must be finite, got {value}; give a finite number.")
         if name in least and value < least[name]:
-            raise ValueError(f"{name} must be at least {least[name]:g}, got {value}; raise it.")
+            otherwise = ", or give None" if kind.may_be_none else ""
+            raise ValueError(f"{name} must be at least {least[name]:g}, got {value}; raise it{otherwise}.")
 
 
 def check_kernel(kernel: Any) -> None:

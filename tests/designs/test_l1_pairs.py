@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from bestarm.designs.l1_design import l1_design
-from bestarm.designs.l1_pairs import l1_pairs, nonnegative_design, related_arms
+from bestarm.designs.l1_design import l1_design, l1_pairs, nonnegative_design, related_arms
 from bestarm_studies.gse.instances import adaptive_instance, sphere_instance
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from refusals import refused, refuses
 from scipy import optimize
 
-from bestarm.designs import design_steps
+from bestarm.designs import optimal_design as design_steps
 from bestarm.designs.optimal_design import DesignRule, optimal_design
 from bestarm.designs.projection import coded_coordinates, span_basis
 
@@ -238,7 +238,7 @@ test_rules_out_of_range_are_refused = refused(
     ({"steps": "newton"}, "steps must be one of frank-wolfe, grid, d-optimal, wynn, got 'newton'"),
     ({"start": "random"}, "start must be one of uniform, kumar-yildirim, got 'random'"),
     ({"tolerance": 0.0}, "tolerance must be positive, got 0.0"),
-    ({"max_steps": 0}, "max_steps must be a whole number of at least 1, got 0"),
+    ({"max_steps": 0}, "max_steps must be at least 1, got 0"),
 )
 
 

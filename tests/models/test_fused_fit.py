@@ -17,8 +17,7 @@ from trained_alone import KEY, Path, assert_steps_within_rounding, steps_within_
 from bestarm.models import fused_fit, fused_lanes, fused_units
 from bestarm.models.fused_draws import draw_in_lanes
 from bestarm.models.fused_fit import fit_fused
-from bestarm.models.fused_lanes import Lanes
-from bestarm.models.fused_softmax import exponential
+from bestarm.models.fused_lanes import Lanes, exponential
 from bestarm.models.fused_tiles import FEATURES
 from bestarm.models.fused_units import Units
 from bestarm.models.minibatches import draw_minibatches

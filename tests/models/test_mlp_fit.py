@@ -276,17 +276,17 @@ def test_predictions_of_one_and_of_many_feature_sets(n_sets):
 
 test_bad_settings = refused(
     lambda settings: Training(**settings),
-    ({"steps": 0}, "steps and minibatch must be at least 1, got 0"),
-    ({"minibatch": 0}, "steps and minibatch"),
-    ({"learning_rate": 0.0}, "learning_rate must be positive and finite"),
-    ({"learning_rate": np.nan}, "learning_rate must be positive and finite"),
-    ({"learning_rate": np.inf}, "learning_rate must be positive and finite"),
+    ({"steps": 0}, "steps must be at least 1, got 0"),
+    ({"minibatch": 0}, "minibatch must be at least 1, got 0"),
+    ({"learning_rate": 0.0}, "learning_rate must be positive, got 0.0"),
+    ({"learning_rate": np.nan}, "learning_rate must be finite, got nan"),
+    ({"learning_rate": np.inf}, "learning_rate must be finite, got inf"),
     ({"objective": "max"}, "objective must be one of avg, sum, hinge, softmax, got 'max'"),
     ({"pool_minibatch": 0}, "pool_minibatch must be at least 1"),
     ({"steps": np.nan}, "steps"),
     ({"steps": 10.5}, "steps"),
     ({"minibatch": np.nan}, "minibatch"),
-    ({"hidden": (10, 0)}, "every layer needs at least 1 unit"),
+    ({"hidden": (10, 0)}, "hidden: each must be a whole number of at least 1"),
 )
 
 

@@ -76,7 +76,7 @@ def search(policy: BatchGP, points: np.ndarray, values: np.ndarray):
 
 
 @refusing(
-    ({"batch": -1}, "batch must be a whole number of at least 1, got -1"),
+    ({"batch": -1}, "batch must be at least 1, got -1"),
     ({"batch": 2.5}, "batch must be a whole number, got 2.5"),
     ({"batch": 5.0}, "batch must be a whole number, got 5.0; give such an int"),
     ({"batch": True}, "batch must be a whole number, got True"),
@@ -85,8 +85,8 @@ def search(policy: BatchGP, points: np.ndarray, values: np.ndarray):
     ({"first": float("nan")}, "first must be a whole number, got nan"),
     ({"rounds": float("inf")}, "rounds must be a whole number, got inf"),
     ({"model": {"noise": 0.1}}, "model must be a GPModel, got .*'noise': 0.1.*; write GPModel"),
-    ({"rounds": 0}, "rounds must be a whole number of at least 1, got 0"),
-    ({"first": -1}, "first must be a whole number of at least 0, got -1"),
+    ({"rounds": 0}, "rounds must be at least 1, got 0"),
+    ({"first": -1}, "first must be at least 0, got -1"),
     ({"recommends": "best"}, "recommends must be one of"),
     ({"rule": "dpp-sample"}, "rule must be Hallucinate, KDpp, Penalty, Draws or Anywhere, got 'dpp-sample'; write"),
     ({"rule": UpperBound()}, r"rule must be .* got UpperBound.*; write rule=Hallucinate\(\)"),

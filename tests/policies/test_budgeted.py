@@ -10,8 +10,7 @@ from judges import BernoulliBandit, same_runs
 from refusals import each_refused, refuses
 from scipy import stats
 
-from bestarm.designs.l1_design import l1_design
-from bestarm.designs.l1_pairs import nonnegative_design
+from bestarm.designs.l1_design import l1_design, nonnegative_design
 from bestarm.interface import Arms, Ask
 from bestarm.policies.linear.bayes_gap import BayesGap
 from bestarm.policies.linear.budgeted import Budgeted, explicit_radius, lingape, lingape_greedy

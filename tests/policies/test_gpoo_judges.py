@@ -279,7 +279,7 @@ def test_a_gpy_kernel_takes_the_place_of_ours():
 
 
 test_bad_settings_are_one_clear_error = each_refused(
-    (lambda: Gpoo("G", 0), "budget must be at least 1 evaluation, got 0"),
+    (lambda: Gpoo("G", 0), "budget must be at least 1, got 0"),
     (lambda: Gpoo("G", 5, sigma=0.0), "sigma must be positive, got 0.0"),
     (lambda: Gpoo("G", 5, delta_scale=-1), "delta_scale must be positive, got -1"),
     (lambda: Gpoo("G", 5, delta_ratio=1.0), r"delta_ratio must lie in \(0, 1\), got 1.0"),
@@ -296,8 +296,8 @@ test_bad_settings_are_one_clear_error = each_refused(
         lambda: GridSearch("U", 5, depth=40).start(reward_function("f1").arms, Streams.first(1)),
         "take a smaller depth",
     ),
-    (lambda: reward_function("f1", arity=1), "arity K must be at least 2, got 1"),
-    (lambda: reward_function("f1", n_representatives=0), "n_representatives S must be at least 1, got 0"),
+    (lambda: reward_function("f1", arity=1), "arity must be at least 2, got 1"),
+    (lambda: reward_function("f1", n_representatives=0), "n_representatives must be at least 1, got 0"),
     (lambda: reward_function("f4"), "name must be one of f1, f2, f3, got 'f4'"),
     (lambda: reward_function("f1", sigma=-0.1), "sigma must be positive, got -0.1"),
 )

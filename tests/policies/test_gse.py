@@ -219,7 +219,7 @@ test_settings_out_of_range_are_refused = refused(
         "keeps_rewards needs projection 'span' or 'none'",
     ),
     ({"budget": 0}, "GSE: budget must be a whole number of at least 1"),
-    ({"budget": 10, "eta": 1}, "eta must be a whole number of at least 2, got 1"),
+    ({"budget": 10, "eta": 1}, "eta must be at least 2, got 1"),
     ({"budget": 10, "model": "probit"}, "model must be one of linear, logistic, means, got 'probit'"),
     ({"budget": 10, "allocation": "best"}, "allocation must be one of uniform.*got 'best'"),
     ({"budget": 10, "rounding": "floor"}, "rounding must be one of apportionment.*got 'floor'"),

@@ -215,7 +215,7 @@ test_impossible_settings_are_refused = refused(
     lambda settings: LinGame(**settings),
     ({"delta": 0.0}, r"delta must lie in \(0, 1\), got 0.0"),
     ({"delta": 1.5}, r"delta must lie in \(0, 1\), got 1.5"),
-    ({"sigma": 0.0}, "sigma and regulariser must be positive, got 0.0 and 1.0"),
+    ({"sigma": 0.0}, "sigma must be positive, got 0.0"),
     ({"regulariser": -1.0}, "regulariser must be at least 1e-12, got -1.0"),
     ({"tracking": "E"}, "tracking must be one of C, D, got 'E'"),
     ({"best_response": "weights"}, "best_response must be one of learner, counts, got 'weights'"),

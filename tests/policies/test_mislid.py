@@ -9,8 +9,7 @@ from scipy.optimize import lsq_linear
 
 from bestarm.interface import Ask
 from bestarm.policies.linear.lingame import adahedge_gap, adahedge_weights
-from bestarm.policies.linear.mislid import MisLid, rate_without_structure
-from bestarm.policies.linear.mislid_game import closest_alternative, project, within
+from bestarm.policies.linear.mislid import MisLid, closest_alternative, project, rate_without_structure, within
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_lab.metrics import correct

@@ -103,10 +103,10 @@ def test_what_is_pending_is_not_chosen(policy):
 
 
 test_settings_that_are_refused = each_refused(
-    (lambda: GaussianBatches("x", 0, 1), "batch must be a whole number of at least 1, got 0"),
+    (lambda: GaussianBatches("x", 0, 1), "batch must be at least 1, got 0"),
     (lambda: GaussianBatches("x", 1, 1, score_by="luck"), "score_by must be one of bound, hits, got 'luck'"),
     (lambda: GaussianBatches("x", 1, 1, beta=-1.0), "beta must be at least 0, got -1.0"),
-    (lambda: GaussianBatches("x", 1, 1, share=1.0), "share must be between 0 and 1, got 1.0"),
-    (lambda: NeighbourBatches("x", 1, 1, neighbours=0), "neighbours must be a whole number of at least 1"),
-    (lambda: ForestBatches("x", 1, 1, least=1), "least must be a whole number of at least 2"),
+    (lambda: GaussianBatches("x", 1, 1, share=1.0), r"share must lie in \(0, 1\), got 1.0"),
+    (lambda: NeighbourBatches("x", 1, 1, neighbours=0), "neighbours must be at least 1"),
+    (lambda: ForestBatches("x", 1, 1, least=1), "least must be at least 2"),
 )

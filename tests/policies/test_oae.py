@@ -445,14 +445,14 @@ test_an_impossible_end_of_a_run_is_refused = refused(
 
 test_bad_settings = refused(
     lambda make, settings: make(**({"label": "bad", "batch": 2, "rounds": 2} | settings)),
-    (RandomBatch, {"batch": 0}, "batch and rounds must be at least 1"),
-    (RandomBatch, {"rounds": 0}, "batch and rounds must be at least 1"),
+    (RandomBatch, {"batch": 0}, "batch must be at least 1"),
+    (RandomBatch, {"rounds": 0}, "rounds must be at least 1"),
     (Oae, {"optimism": -0.1}, "optimism must be at least 0"),
     (Oae, {"optimism": np.nan}, "optimism must be finite, got nan"),
     (Oae, {"diversity": 0.0}, "diversity must be positive"),
-    (Oae, {"steps": 0}, "steps and minibatch"),
+    (Oae, {"steps": 0}, "steps must be at least 1, got 0"),
     (EnsembleSearch, {"members": 0}, "members must be at least 1"),
-    (EnsembleSearch, {"label_noise": -1.0}, "label_noise at least 0"),
+    (EnsembleSearch, {"label_noise": -1.0}, "label_noise must be at least 0"),
     (EnsembleSearch, {"members": 257}, "members"),
     (EnsembleSeqB, {"batch": 257}, "batch"),
     (SeqB, {"batch": 257, "optimism": 0.1}, "batch"),

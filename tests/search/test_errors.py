@@ -11,10 +11,10 @@ from small_screen import Lab, genes
 from bestarm import Search
 from bestarm.command_line import main
 from bestarm.models.smooth_gp import UNIFORM, SmoothGP
+from bestarm.search.any_size import weighed
 from bestarm.search.choices import NAMES
 from bestarm.search.errors import errors_of, mean_of, reading
 from bestarm.search.search_files import parts_of
-from bestarm.search.weighed_gp import weighed
 
 LINE = pd.DataFrame({"x": np.linspace(0, 1, 12)}, index=[f"c{i}" for i in range(12)])
 CANNOT = [name for name in NAMES if name not in ("gp", "hits")]

@@ -10,7 +10,7 @@ from refusals import refuses, refusing
 import bestarm
 from bestarm import Search
 from bestarm.models.smooth_gp import SmoothGP
-from bestarm.search import weighed_gp
+from bestarm.search import any_size
 from bestarm.search.choices import NAMES
 
 WITH = ("gp", "hits", "gp_bucb", "thompson", "dpp_sample")
@@ -29,13 +29,13 @@ def begun(policy="gp", n=80, told=20, **settings) -> tuple[Search, np.ndarray]:
 @pytest.mark.parametrize("family", ["matern52", "rbf"])
 def test_draws_have_the_law_of_the_posterior(family, exact, monkeypatch):
     """Means and covariances of 4,000 draws, by a factor and by random features, are those of the formulas."""
-    monkeypatch.setattr(weighed_gp, "_EXACT", 2000 if exact else 0)
-    monkeypatch.setattr(weighed_gp, "_BLOCKS", 100)
+    monkeypatch.setattr(any_size, "_EXACT", 2000 if exact else 0)
+    monkeypatch.setattr(any_size, "_BLOCKS", 100)
     rng = np.random.default_rng(0)
     x, new = rng.uniform(size=(12, 2)), rng.uniform(size=(9, 2))
     y = np.sin(5 * x[:, 0])
     posterior = SmoothGP(family=family).fitted(x, (y - y.mean()) / y.std())
-    found = weighed_gp.drawn_jointly(posterior, new, 4000, rng)
+    found = any_size.drawn_jointly(posterior, new, 4000, rng)
     mean, _, rows = posterior.at(new)
     z = new / posterior.scales
     squares = ((z[:, None] - z) ** 2).sum(axis=2)
@@ -93,7 +93,7 @@ def test_of_many_candidates_it_takes_random_features(monkeypatch):
     """The two ways agree on the same search."""
     search, _ = begun(n=2600, told=60)
     many = search.left("2%")
-    monkeypatch.setattr(weighed_gp, "_EXACT", 5000)
+    monkeypatch.setattr(any_size, "_EXACT", 5000)
     monkeypatch.setattr(search, "_left_before", None)
     exact = search.left("2%")
     assert many.hits == pytest.approx(exact.hits, rel=0.05)

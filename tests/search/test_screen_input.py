@@ -14,12 +14,10 @@ import pytest
 from refusals import refuses
 from small_screen import SMALL, Lab, genes
 
-from bestarm.search import symbols
 from bestarm.search.campaign import Campaign
 from bestarm.search.candidates import read_features
 from bestarm.search.choices import Choice, parsed_settings
-from bestarm.search.plates import places, wells_of
-from bestarm.search.symbols import approved_symbols, match, matched
+from bestarm.search.genes import TABLE, approved_symbols, match, matched, places, registered_table, wells_of
 from bestarm.search.tables import averaged, read_wells
 from bestarm_lab.datasets import registry
 
@@ -231,7 +229,7 @@ def hgnc(tmp_path, monkeypatch):
     path.write_bytes(
         gzip.compress(b"outdated\tapproved\nOLD1\tNEW1\nOLD2\tNEW2\nTWO\tNEW1\nTWO\tNEW2\nNEW3\tNEW1\nX\tNEW3\n")
     )
-    monkeypatch.setattr(symbols, "registered_table", lambda: path)
+    monkeypatch.setattr(genes, "registered_table", lambda: path)
     return path
 
 
@@ -280,7 +278,7 @@ def test_without_the_table_of_symbols_a_line_says_so(lab, monkeypatch, capsys, e
         def load():
             raise error
 
-    monkeypatch.setattr(symbols, "entry_points", lambda group: {"lab": Registry})
+    monkeypatch.setattr(genes, "entry_points", lambda group: {"lab": Registry})
     with open(lab.phenotypes, "a") as file:
         file.write("COW,1\n")
     assert lab.suggest(policy="random") == 0
@@ -289,7 +287,7 @@ def test_without_the_table_of_symbols_a_line_says_so(lab, monkeypatch, capsys, e
 
 def test_a_table_of_symbols_can_be_given(lab, hgnc, monkeypatch, capsys):
     """By --symbols, whatever a registry has; a file that is not there is refused."""
-    monkeypatch.setattr(symbols, "registered_table", lambda: pytest.fail("asked for nothing"))
+    monkeypatch.setattr(genes, "registered_table", lambda: pytest.fail("asked for nothing"))
     lab.features.write_text(lab.features.read_text().replace("GENE00", "NEW1"))
     lab.phenotypes.write_text(HEADER + "OLD1,1\n")
     other = ["--campaign", str(lab.folder / "other"), "--symbols"]
@@ -299,10 +297,10 @@ def test_a_table_of_symbols_can_be_given(lab, hgnc, monkeypatch, capsys):
     assert "No such file or directory" in capsys.readouterr().err
 
 
-@pytest.mark.skipif(not registry.available(symbols.TABLE), reason="HGNC's table is not here")
+@pytest.mark.skipif(not registry.available(TABLE), reason="HGNC's table is not here")
 def test_the_stored_table_of_symbols():
     """Symbols that changed in 2020 and before, and one that is approved still."""
-    approved = approved_symbols(symbols.registered_table())
+    approved = approved_symbols(registered_table())
     assert approved["MARCH3"] == "MARCHF3"
     assert approved["C10orf10"] == "DEPP1"
     assert "TP53" not in approved

@@ -7,7 +7,7 @@ References
 """
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from bestarm.designs.greedy_design import greedy_counts
 from bestarm.designs.optimal_design import DesignRule, optimal_design
 from bestarm.designs.rounding import RoundingMethod, round_design, uniform_counts
 from bestarm.interface import BoolArray, FloatArray, IntArray
+from bestarm.settings import check_settings
 
 Allocation = Literal[
     "uniform",
@@ -69,9 +70,7 @@ class AllocationRule:
     zero_arms: bool = False
 
     def __post_init__(self) -> None:
-        for value, known in ((self.name, get_args(Allocation)), (self.rounding, get_args(RoundingMethod))):
-            if value not in known:
-                raise ValueError(f"allocation and rounding must be among {', '.join(known)}, got {value!r}.")
+        check_settings(self)
 
     def counts(
         self,

@@ -7,8 +7,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from bestarm.interface import IntArray
-from bestarm.models.fused_lanes import HINGE, LINEAR, SOFTMAX
-from bestarm.models.fused_softmax import softmax_slopes
+from bestarm.models.fused_lanes import HINGE, LINEAR, SOFTMAX, softmax_slopes
 from bestarm.models.fused_tiles import TEXT, aligned, shared_adam, shared_masked, shared_plain, shared_relu, transpose
 
 Float32Array = NDArray[np.float32]

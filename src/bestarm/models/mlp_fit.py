@@ -12,7 +12,7 @@ References
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 import torch
@@ -22,6 +22,7 @@ from bestarm.interface import BoolArray, FloatArray, IntArray
 from bestarm.models.device import check_device
 from bestarm.models.minibatches import draw_minibatches
 from bestarm.models.mlp_batch import Mlp, backward, forward
+from bestarm.settings import check_settings
 
 Objective = Literal["avg", "sum", "hinge", "softmax"]
 
@@ -73,18 +74,7 @@ class Training:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "hidden", tuple(self.hidden))
-        Mlp(1, self.hidden)  # checks the layers
-        if not (isinstance(self.steps, int) and isinstance(self.minibatch, int)) or min(self.steps, self.minibatch) < 1:
-            raise ValueError(
-                f"steps and minibatch must be at least 1, got {self.steps} and {self.minibatch}; "
-                "both are whole numbers."
-            )
-        if not 0.0 < self.learning_rate < np.inf:
-            raise ValueError(f"learning_rate must be positive and finite, got {self.learning_rate}.")
-        if self.objective not in get_args(Objective):
-            raise ValueError(f"objective must be one of {', '.join(get_args(Objective))}, got {self.objective!r}.")
-        if self.pool_minibatch is not None and self.pool_minibatch < 1:
-            raise ValueError(f"pool_minibatch must be at least 1, got {self.pool_minibatch}.")
+        check_settings(self, positive=("learning_rate",), steps=1, minibatch=1, pool_minibatch=1)
         check_device(self.device)
 
     @property

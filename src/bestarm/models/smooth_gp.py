@@ -8,7 +8,7 @@ References
 """
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, solve_triangular
@@ -60,11 +60,7 @@ class SmoothGP:
     steps: int = 50
 
     def __post_init__(self) -> None:
-        check_settings(self, most_fitted=2, steps=1)
-        if self.family not in get_args(Family):
-            raise ValueError(f"family must be one of {', '.join(get_args(Family))}, got {self.family!r}.")
-        if not self.lengthscale_spread > 0:
-            raise ValueError(f"lengthscale_spread must be positive, got {self.lengthscale_spread}.")
+        check_settings(self, positive=("lengthscale_spread",), most_fitted=2, steps=1)
         for name in ("signal_prior", "noise_prior"):
             prior = getattr(self, name)
             if len(prior) != 2 or not np.isfinite(prior).all() or prior[1] <= 0:

@@ -117,9 +117,7 @@ class BatchSearch:
     device: str = "cpu"
 
     def __post_init__(self) -> None:
-        check_settings(self)
-        if self.batch < 1 or self.rounds < 1:
-            raise ValueError(f"batch and rounds must be at least 1, got {self.batch} and {self.rounds}.")
+        check_settings(self, batch=1, rounds=1)
         check_device(self.device)
 
     def start(self, arms: Arms, streams: Streams) -> BatchState:

@@ -1,7 +1,7 @@
 """Batches of one measurement each, ranked by a model of what was measured: a Gaussian process, neighbours, a forest."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from scipy.special import ndtr
@@ -9,7 +9,7 @@ from scipy.special import ndtr
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray
 from bestarm.models.forest import forest_predictions, grow
 from bestarm.models.smooth_gp import UNIFORM, Believer, Posterior, SmoothGP, best_of
-from bestarm.settings import check_settings, check_whole
+from bestarm.settings import check_settings
 from bestarm.streams import Streams, uniform
 
 Score = Literal["bound", "hits"]
@@ -62,9 +62,7 @@ class ModelBatches:
     rounds: int
 
     def __post_init__(self) -> None:
-        check_settings(self)
-        check_whole("batch", self.batch, 1)
-        check_whole("rounds", self.rounds, 1)
+        check_settings(self, batch=1, rounds=1)
 
     def start(self, arms: Arms, streams: Streams) -> ModelState:
         """Return the state before the first pull."""
@@ -186,12 +184,7 @@ class GaussianBatches(ModelBatches):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.score_by not in get_args(Score):
-            raise ValueError(f"score_by must be one of {', '.join(get_args(Score))}, got {self.score_by!r}.")
-        if self.beta < 0:
-            raise ValueError(f"beta must be at least 0, got {self.beta}; 0 is the mean alone.")
-        if not 0 < self.share < 1:
-            raise ValueError(f"share must be between 0 and 1, got {self.share}; 0.05 is the best twentieth.")
+        check_settings(self, shares=("share",), beta=0)
 
     def posterior(self, state: ModelState, r: int) -> Posterior:
         """Return what is known of one replication."""
@@ -271,7 +264,7 @@ class NeighbourBatches(ModelBatches):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_whole("neighbours", self.neighbours, 1)
+        check_settings(self, neighbours=1)
 
     def score(self, mean: FloatArray, deviation: FloatArray) -> FloatArray:
         """Return the mean."""
@@ -316,8 +309,7 @@ class ForestBatches(ModelBatches):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_whole("trees", self.trees, 1)
-        check_whole("least", self.least, 2)
+        check_settings(self, trees=1, least=2)
 
     def score(self, mean: FloatArray, deviation: FloatArray) -> FloatArray:
         """Return an upper bound."""

@@ -124,6 +124,7 @@ _POLICIES = {
     ),
     "random": _Named("batch_search:RandomBatches", {}, "random genes, the baseline"),
 }
+DEFAULT = "gp"  # by the rule in docs/what_to_use.md
 NAMES = tuple(_POLICIES)
 SUMMARIES = {name: named.summary for name, named in _POLICIES.items()}
 
@@ -205,6 +206,22 @@ class Choice:
         """Return the choice of a description."""
         settings = {k: tuple(v) if isinstance(v, list) else v for k, v in described["settings"].items()}
         return cls(described["policy"], settings, described["scaled"])
+
+
+def checked_policy(policy: Any, settings: Mapping[str, Any]) -> Any:
+    """Return a `Choice` of a policy by its name, or the policy of a constructor."""
+    if policy is None:
+        policy = DEFAULT
+    if isinstance(policy, str):
+        return Choice(policy, settings)
+    if settings:
+        raise ValueError(f"there is no setting {next(iter(settings))!r}; settings are for a policy by its name.")
+    if isinstance(policy, Choice):
+        return policy
+    for method in ("start", "ask", "tell", "finished", "recommend"):
+        if isinstance(policy, type) or not hasattr(policy, method):
+            raise ValueError(f"policy must have {method}, got {policy!r}; make one by a constructor of bestarm.")
+    return policy
 
 
 def parsed_settings(texts: Sequence[str], named: bool) -> dict[str, Any]:

@@ -16,12 +16,11 @@ from bestarm.search.campaign import Campaign, next_round, reconciled
 from bestarm.search.candidates import Candidates, read_features
 from bestarm.search.choices import Choice, parsed_settings
 from bestarm.search.errors import Reading, mean_of
+from bestarm.search.genes import known_symbols, matched, places, wells_of
 from bestarm.search.next_batch import Plan, recomputed_batches
 from bestarm.search.parser import SCREEN_POLICY
-from bestarm.search.plates import places, wells_of
 from bestarm.search.replay import chance, hits_of, replay, summary
 from bestarm.search.rounds import Round, Values, known_at, reward, same
-from bestarm.search.symbols import known_symbols, matched
 from bestarm.search.tables import averaged, counted, listed, read_wells
 
 

@@ -23,11 +23,10 @@ from bestarm.partition import Partition
 from bestarm.policies.model_batches import expected_quantile
 from bestarm.search import explanations
 from bestarm.search.any_size import learns_from
-from bestarm.search.arguments import checked_hits, checked_policy, share_of
 from bestarm.search.candidates import Candidates
-from bestarm.search.choices import Choice
+from bestarm.search.choices import Choice, checked_policy
 from bestarm.search.errors import Reading, error_of, mean_of
-from bestarm.search.left import Left, left_of
+from bestarm.search.left import Left, checked_hits, left_of, share_of
 from bestarm.search.next_batch import (
     CustomPolicy,
     Plan,

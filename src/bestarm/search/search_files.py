@@ -24,10 +24,9 @@ from bestarm import __version__
 from bestarm.guards.protocol import Guarded, unguarded
 from bestarm.interface import Arms
 from bestarm.partition import Partition
-from bestarm.search.arguments import checked_policy
 from bestarm.search.atomic_files import checked_path, write_atomically, writing
 from bestarm.search.candidates import Candidates
-from bestarm.search.choices import Choice
+from bestarm.search.choices import Choice, checked_policy
 from bestarm.search.errors import Reading, error_of, reading
 from bestarm.search.next_batch import decides_from_data
 from bestarm.search.rounds import as_json, check_known, number_of, of_json

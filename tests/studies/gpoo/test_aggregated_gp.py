@@ -394,6 +394,6 @@ test_bad_input_is_one_clear_error = refused(
         lambda x, y: AggregatedGP(Negative(), 0.5).fit(x, y),
         "not positive definite: pivot 0 of replication 0 is -0.5",
     ),
-    (lambda x, y: Stationary("rbf", 1.0, -1.0), "lengthscale of a kernel must be positive, got -1.0"),
+    (lambda x, y: Stationary("rbf", 1.0, -1.0), "lengthscale must be positive, got -1.0"),
     (lambda x, y: Stationary("linear"), "family must be one of rbf, matern52, matern32, exponential, got 'linear'"),
 )

@@ -58,12 +58,8 @@ class CellSearch:
     sigma: float = 0.1
 
     def __post_init__(self) -> None:
-        check_settings(self)
+        check_settings(self, positive=("sigma",), budget=1)
         object.__setattr__(self, "kernel", as_kernel(self.kernel))
-        if self.budget < 1:
-            raise ValueError(f"budget must be at least 1 evaluation, got {self.budget}.")
-        if not self.sigma > 0:
-            raise ValueError(f"sigma must be positive, got {self.sigma}.")
 
     def check_risk(self, name: str) -> None:
         """Refuse a risk that is no probability."""
@@ -119,12 +115,7 @@ class DeltaSearch(CellSearch):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.delta_scale > 0:
-            raise ValueError(f"delta_scale must be positive, got {self.delta_scale}: it bounds how much f varies.")
-        if not 0 < self.delta_ratio < 1:
-            raise ValueError(f"delta_ratio must lie in (0, 1), got {self.delta_ratio}: cells shrink with depth.")
-        if self.max_depth < 0:
-            raise ValueError(f"max_depth must be at least 0, got {self.max_depth}.")
+        check_settings(self, positive=("delta_scale",), shares=("delta_ratio",), max_depth=0)
 
     def delta(self, depths: IntArray) -> FloatArray:
         r"""Return :math:`\delta(h)`, in units of reward."""

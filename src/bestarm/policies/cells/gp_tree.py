@@ -26,6 +26,7 @@ from bestarm.policies.cells.cell_search import (
 )
 from bestarm.policies.cells.gpoo import coded_beta, lemma1_beta
 from bestarm.presets import preset
+from bestarm.settings import check_settings
 from bestarm.streams import Streams
 
 Beta = Literal["budget", "as_coded", "gpoo", "gpoo_as_coded"]
@@ -102,14 +103,8 @@ class GpTree(CellSearch):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.check_risk("theta")
-        self.check_choice("beta", Beta)
-        for name in ("holder", "slope", "cell_ratio", "cell_radius", "model_noise_variance"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise ValueError(f"{name} must be positive, got {value}.")
-        if self.cell_ratio is not None and self.cell_ratio >= 1:
-            raise ValueError(f"cell_ratio must lie in (0, 1), got {self.cell_ratio}: cells shrink with depth.")
+        names = ("holder", "slope", "cell_radius", "model_noise_variance")
+        check_settings(self, positive=names, shares=("theta", "cell_ratio"))
 
     @property
     def noise_variance(self) -> float:

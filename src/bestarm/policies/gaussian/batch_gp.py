@@ -36,7 +36,7 @@ from bestarm.policies.gaussian.batch_rules import (
     UpperBound,
     check_part,
 )
-from bestarm.policies.gaussian.gp_state import LOG, BatchGPState, GPModel, Recommendation, check_wholes, recommendations
+from bestarm.policies.gaussian.gp_state import LOG, BatchGPState, GPModel, Recommendation, recommendations
 from bestarm.settings import check_settings
 from bestarm.streams import Streams, uniform
 
@@ -91,8 +91,7 @@ class BatchGP:
     recommends: Recommendation = "mean"
 
     def __post_init__(self) -> None:
-        check_settings(self)
-        check_wholes(self, batch=1, rounds=1, first=0)
+        check_settings(self, batch=1, rounds=1, first=0)
         check_part("rule", self.rule, BatchRule)
         if not isinstance(self.model, GPModel):
             raise ValueError(f"model must be a GPModel, got {self.model!r}; write GPModel(...) or GPModel.frozen(...).")

@@ -42,16 +42,6 @@ def check_part(name: str, value: Any, kinds: Any) -> None:
         )
 
 
-def _check_share(name: str, value: Any) -> None:
-    if not (is_number(value) and 0 < value < 1):
-        raise ValueError(f"{name} must lie in (0, 1), got {value!r}.")
-
-
-def _check_positive(name: str, value: Any, remedy: str = "") -> None:
-    if not (is_number(value) and not isinstance(value, bool) and 0 < value < np.inf):
-        raise ValueError(f"{name} must be positive and finite, got {value!r}{remedy}.")
-
-
 @dataclass(frozen=True)
 class UpperBound:
     r"""The largest upper confidence bound: mean plus :math:`\beta_t^{1/2}` standard deviations ([1]_, Theorem 2.1).
@@ -68,9 +58,7 @@ class UpperBound:
     beta_scale: float = 1.0
 
     def __post_init__(self) -> None:
-        check_settings(self)
-        _check_share("delta", self.delta)
-        _check_positive("beta_scale", self.beta_scale)
+        check_settings(self, positive=("beta_scale",), shares=("delta",))
 
     def as_coded(self) -> "UpperBound":
         """Return the bound of Contal's software: delta exp(-3)."""
@@ -122,8 +110,7 @@ class DownUp:
     epsilon: float = 0.01
 
     def __post_init__(self) -> None:
-        check_settings(self)
-        _check_share("epsilon", self.epsilon)
+        check_settings(self, shares=("epsilon",))
 
 
 @dataclass(frozen=True)
@@ -139,8 +126,7 @@ class Exchange:
     epsilon: float = 0.01
 
     def __post_init__(self) -> None:
-        check_settings(self)
-        _check_share("epsilon", self.epsilon)
+        check_settings(self, shares=("epsilon",))
 
 
 @dataclass(frozen=True)
@@ -211,9 +197,8 @@ class Hallucinate:
     by_evaluations: bool = True
 
     def __post_init__(self) -> None:
-        check_settings(self)
+        check_settings(self, positive=("inflation",))
         check_part("acquisition", self.acquisition, Acquisition)
-        _check_positive("inflation", self.inflation)
         if not (self.by_evaluations or isinstance(self.acquisition, UpperBound)):
             raise ValueError(
                 f"by_evaluations is about t of UpperBound, got {self.by_evaluations!r} with EstimatedMaximum; leave it."
@@ -296,8 +281,11 @@ class Penalty:
 
     def __post_init__(self) -> None:
         check_settings(self)
-        if not isinstance(self.penalty_width, UpperBound):
-            _check_positive("penalty_width", self.penalty_width, "; UpperBound() takes it from beta")
+        width, rule = self.penalty_width, "penalty_width must be positive and finite"
+        if not isinstance(width, UpperBound) and (
+            isinstance(width, bool) or not (is_number(width) and 0 < width < np.inf)
+        ):
+            raise ValueError(f"{rule}, got {width!r}; UpperBound() takes it from beta.")
 
     def as_coded(self) -> "Penalty":
         """Return the rule of GPyOpt: a width of 2, and the deviations of its penalty."""

@@ -8,20 +8,12 @@ import numpy as np
 from bestarm.interface import BoolArray, FloatArray, IntArray
 from bestarm.models.finite_gp import FiniteGP
 from bestarm.models.gp_hyper import GammaPriors
-from bestarm.settings import is_number, is_whole
+from bestarm.settings import check_whole, is_number
 
 Fit = Literal["frozen", "map", "slice"]
 Recommendation = Literal["mean", "observed mean", "observed reward"]
 
 LOG = ("width", "maximum", "region", "repeats", "log_det", "informative", "lipschitz")
-
-
-def check_wholes(settings: Any, **least: int) -> None:
-    """Refuse named settings that are no integers or below the least one."""
-    for name, bound in least.items():
-        value = getattr(settings, name)
-        if not is_whole(value) or value < bound:
-            raise ValueError(f"{name} must be a whole number of at least {bound}, got {value!r}; give such an int.")
 
 
 @dataclass(frozen=True)
@@ -80,7 +72,8 @@ class GPModel:
             raise ValueError(f"fit must be one of {', '.join(get_args(Fit))}, got {self.fit!r}.")
         if not (is_number(self.growth) and self.growth >= 1):
             raise ValueError(f"growth must be at least 1 (a fit after every batch), got {self.growth!r}.")
-        check_wholes(self, starts=1, samples=1, thinning=1, burn_in=0)
+        for name, least in (("starts", 1), ("samples", 1), ("thinning", 1), ("burn_in", 0)):
+            check_whole(name, getattr(self, name), least)
         if not (is_number(self.offset) and np.isfinite(self.offset)):
             raise ValueError(f"offset must be finite, got {self.offset!r}; 0 models rewards as they are.")
         if not isinstance(self.priors, GammaPriors):

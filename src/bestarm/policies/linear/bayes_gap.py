@@ -14,7 +14,7 @@ References
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 
@@ -186,15 +186,8 @@ class BayesGap:
     ties_in_order: bool = False
 
     def __post_init__(self) -> None:
-        check_settings(self)
+        check_settings(self, positive=("sigma", "prior_scale", "lengthscale"), epsilon=0)
         check_budget(self.label, self.budget)
-        if self.kernel not in get_args(ArmKernel):
-            raise ValueError(f"kernel must be one of {', '.join(get_args(ArmKernel))}, got {self.kernel!r}.")
-        for name in ("sigma", "prior_scale", "lengthscale"):
-            if not 0 < getattr(self, name) < np.inf:
-                raise ValueError(f"{name} must be positive and finite, got {getattr(self, name)}.")
-        if not 0 <= self.epsilon < np.inf:
-            raise ValueError(f"epsilon must be at least 0, got {self.epsilon}.")
 
     def as_coded(self) -> "BayesGap":
         """Return the algorithm with the named deviations of the authors' code, its prior scale and slack."""

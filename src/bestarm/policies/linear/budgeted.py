@@ -9,11 +9,11 @@ References
 
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 
-from bestarm.designs.l1_pairs import l1_pairs, nonnegative_design, related_arms
+from bestarm.designs.l1_design import l1_pairs, nonnegative_design, related_arms
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray
 from bestarm.policies.linear.fixed_budget import check_budget
 from bestarm.policies.linear.gifa import Gifa, GifaState, Index, MLinGape, Selection, Stop
@@ -96,7 +96,7 @@ class Budgeted:
         *Deviation*: the explicit radius has :math:`\sigma^2` for :math:`\sigma` and L = 1, as in the code of [1]_.
     nonnegative_weights : bool
         *Deviation*: the linear program of the optimised selection asks for weights of at least 0, as in the code of
-        [1]_, see `bestarm.designs.l1_pairs.nonnegative_design`.
+        [1]_, see `bestarm.designs.l1_design.nonnegative_design`.
 
     Raises
     ------
@@ -114,8 +114,6 @@ class Budgeted:
     def __post_init__(self) -> None:
         check_settings(self)
         check_budget(self.label, self.budget)
-        if self.radius not in get_args(Radius):
-            raise ValueError(f"radius must be one of {', '.join(get_args(Radius))}, got {self.radius!r}.")
         if self.radius != "own" and not self.policy.uses_features:
             raise ValueError(
                 f"radius {self.radius!r} needs features: the index of the policy is {self.policy.index!r}."

@@ -11,7 +11,7 @@ References
 """
 
 from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
@@ -138,22 +138,8 @@ class Gifa:
     index_time_ahead: bool = False
 
     def __post_init__(self) -> None:
-        check_settings(self, norm_bound=0.0, regulariser=1e-12, threshold_regulariser=1e-12)
-        for name, kind in (("index", Index), ("selection", Selection), ("stop", Stop), ("threshold", ThresholdName)):
-            if getattr(self, name) not in get_args(kind):
-                raise ValueError(f"{name} must be one of {', '.join(get_args(kind))}, got {getattr(self, name)!r}.")
-        if self.n_best < 1:
-            raise ValueError(f"n_best must be at least 1, got {self.n_best}.")
-        if not 0 < self.delta < 1:
-            raise ValueError(f"delta must lie in (0, 1), got {self.delta}: it is the risk of a wrong answer.")
-        if not self.epsilon >= 0:
-            raise ValueError(f"epsilon must be at least 0, got {self.epsilon}.")
-        if not self.sigma > 0:
-            raise ValueError(f"sigma must be positive, got {self.sigma}.")
-        if not self.design_regulariser > 0:
-            raise ValueError(f"regulariser must be positive, got {self.regulariser}; use index='classical' for none.")
-        if not self._bias_regulariser > 0:
-            raise ValueError(f"threshold_regulariser must be positive, got {self.threshold_regulariser}.")
+        least = {"n_best": 1, "epsilon": 0, "norm_bound": 0, "regulariser": 1e-12, "threshold_regulariser": 1e-12}
+        check_settings(self, positive=("sigma",), shares=("delta",), **least)
         if not self.uses_features and self.selection in ("greedy", "optimised"):
             raise ValueError(f"selection {self.selection!r} needs features: index must be paired or individual.")
         if not self.uses_features and not self.initialise:

@@ -8,7 +8,7 @@ References
 """
 
 from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
@@ -102,17 +102,9 @@ class Gse(StagePolicy):
     keeps_rewards: bool = False
 
     def __post_init__(self) -> None:
-        check_settings(self)
+        check_settings(self, positive=("ridge",), eta=2)
         check_budget(self.label, self.budget)
-        if self.model not in get_args(Model):
-            raise ValueError(f"model must be one of {', '.join(get_args(Model))}, got {self.model!r}.")
         elimination.check_projection(self.projection)
-        if self.eta != int(self.eta) or self.eta < 2:
-            raise ValueError(f"eta must be a whole number of at least 2, got {self.eta}: it divides the arms.")
-        if not 0 < self.ridge < np.inf:
-            raise ValueError(
-                f"ridge must be positive, got {self.ridge}: without it separated rewards have no estimate."
-            )
         if self.keeps_rewards and self.projection == "as_coded":
             raise ValueError("keeps_rewards needs projection 'span' or 'none', got 'as_coded', which forgets features.")
         self._rule  # noqa: B018  # refuses unknown names before anything runs

@@ -121,14 +121,8 @@ class LinUcb:
     ties_in_order: bool = False
 
     def __post_init__(self) -> None:
-        check_settings(self, regulariser=1e-12)
+        check_settings(self, shares=("delta",), alpha=0, regulariser=1e-12)
         check_budget(self.label, self.budget)
-        if not 0 < self.delta < 1:
-            raise ValueError(f"delta must lie in (0, 1), got {self.delta}: it is the risk behind the default of alpha.")
-        if self.alpha is not None and not 0 <= self.alpha < np.inf:
-            raise ValueError(f"alpha must be at least 0 and finite, got {self.alpha}; None takes it from delta.")
-        if not 0 < self.regulariser < np.inf:
-            raise ValueError(f"regulariser must be positive, got {self.regulariser}; 1 is usual.")
 
     @property
     def exploration(self) -> float:

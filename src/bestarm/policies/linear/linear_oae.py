@@ -16,6 +16,7 @@ from bestarm.policies.batch_search import BatchState
 from bestarm.policies.linear.linear_batches import log_det_batches, optimistic_batches, sequential_batches
 from bestarm.policies.linear.linear_search import LinearSearch, LinearState
 from bestarm.presets import preset
+from bestarm.settings import check_settings
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,7 @@ class LinearOae(LinearSearch):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.starts < 1:
-            raise ValueError(f"starts must be at least 1, got {self.starts}.")
+        check_settings(self, starts=1)
 
     def choose(self, state: BatchState, size: int) -> IntArray:
         """Return the most promising batch; the scores are the outputs of the function that promises it."""
@@ -77,8 +77,7 @@ class EllipsoidOae(LinearOae):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0.0 <= self.omega < np.inf or not self.ridge > 0.0:
-            raise ValueError(f"omega must be at least 0 and ridge positive, got {self.omega} and {self.ridge}.")
+        check_settings(self, positive=("ridge",), omega=0)
 
     def plausible(self, state: LinearState) -> tuple[FloatArray, FloatArray]:
         r"""Return centre and :math:`M=cL^{-1}`, where :math:`LL^\top=X^\top X+\lambda I` and c is the slack's root."""
@@ -145,8 +144,7 @@ class LinearDiverse(LinearSearch):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0.0 < self.diversity < np.inf:
-            raise ValueError(f"diversity must be positive and finite, got {self.diversity}.")
+        check_settings(self, positive=("diversity",))
 
     def choose(self, state: BatchState, size: int) -> IntArray:
         """Return the batch; the scores are the most that each arm may be worth."""
@@ -180,8 +178,7 @@ class LinearLogDet(LinearSearch):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0.0 < self.diversity < np.inf or not 0.0 < self.noise < np.inf:
-            raise ValueError(f"diversity and noise must be positive, got {self.diversity} and {self.noise}.")
+        check_settings(self, positive=("diversity", "noise"))
 
     def choose(self, state: BatchState, size: int) -> IntArray:
         """Return the batch; the scores are the most that each arm may be worth."""

@@ -7,13 +7,14 @@ References
 """
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numba import njit
 
 from bestarm.interface import Arms, Ask, FloatArray, IntArray
 from bestarm.policies.batch_search import BatchSearch, BatchState
+from bestarm.settings import check_settings
 from bestarm.streams import Streams
 
 First = Literal["random", "chosen"]
@@ -99,10 +100,7 @@ class LinearSearch(BatchSearch):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.first not in get_args(First):
-            raise ValueError(f"first must be 'random' or 'chosen', got {self.first!r}.")
-        if not 0.0 < self.resolution < 1.0:
-            raise ValueError(f"resolution must be in (0, 1), got {self.resolution}.")
+        check_settings(self, shares=("resolution",))
 
     def start(self, arms: Arms, streams: Streams) -> LinearState:
         """Return the state before the first pull."""

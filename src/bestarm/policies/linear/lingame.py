@@ -9,7 +9,7 @@ References
 
 from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -212,15 +212,7 @@ class LinGame:
     squared_norm: bool = True
 
     def __post_init__(self) -> None:
-        check_settings(self, norm_bound=0.0, regulariser=1e-12)
-        kinds = (("tracking", Tracking), ("best_response", BestResponse), ("threshold", ThresholdName))
-        for name, kind in kinds:
-            if getattr(self, name) not in get_args(kind):
-                raise ValueError(f"{name} must be one of {', '.join(get_args(kind))}, got {getattr(self, name)!r}.")
-        if not 0 < self.delta < 1:
-            raise ValueError(f"delta must lie in (0, 1), got {self.delta}: it is the risk of a wrong answer.")
-        if not (self.sigma > 0 and self.regulariser > 0):
-            raise ValueError(f"sigma and regulariser must be positive, got {self.sigma} and {self.regulariser}.")
+        check_settings(self, positive=("sigma",), shares=("delta",), norm_bound=0, regulariser=1e-12)
 
     def as_coded(self) -> "LinGame":
         """Return the algorithm with the named deviations of the authors' code of [3]_."""

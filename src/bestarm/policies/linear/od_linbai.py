@@ -104,13 +104,11 @@ class OdLinBai(StagePolicy):
     blank_keeps_order: bool = False
 
     def __post_init__(self) -> None:
-        check_settings(self)
+        check_settings(self, schedule_dimension=1)
         check_budget(self.label, self.budget)
         if self.allocation not in DESIGNS:
             raise ValueError(f"allocation must be one of {', '.join(DESIGNS)}, got {self.allocation!r}.")
         elimination.check_projection(self.projection)
-        if self.schedule_dimension is not None and self.schedule_dimension < 1:
-            raise ValueError(f"schedule_dimension must be at least 1, got {self.schedule_dimension}; None is the rank.")
 
     def as_coded(self) -> "OdLinBai":
         """Return the algorithm with the named deviations of the code of [2]_, whose designs are solved to the end.

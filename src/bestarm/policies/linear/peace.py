@@ -11,7 +11,7 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -133,13 +133,8 @@ class Peace(StagePolicy):
     blank_keeps_order: bool = False
 
     def __post_init__(self) -> None:
-        check_settings(self)
+        check_settings(self, positive=("shift", "delta"))
         check_budget(self.label, self.budget)
-        if self.solver not in get_args(Solver):
-            raise ValueError(f"solver must be one of {', '.join(get_args(Solver))}, got {self.solver!r}.")
-        for name in ("shift", "delta"):
-            if not 0 < getattr(self, name) < np.inf:
-                raise ValueError(f"{name} must be positive and finite, got {getattr(self, name)}.")
 
     def as_coded(self) -> Peace:
         """Return the algorithm with the named deviations of the code of [2]_."""

@@ -8,7 +8,7 @@ References
 """
 
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
@@ -118,21 +118,8 @@ class UcbGlm:
     ridge: float = 1e-4
 
     def __post_init__(self) -> None:
-        check_settings(self)
+        check_settings(self, positive=("ridge",), shares=("delta",), alpha=0, regulariser=0, least_eigenvalue=0)
         check_budget(self.label, self.budget)
-        if self.opening not in get_args(Opening):
-            raise ValueError(f"opening must be one of {', '.join(get_args(Opening))}, got {self.opening!r}.")
-        if not 0 < self.delta < 1:
-            raise ValueError(f"delta must lie in (0, 1), got {self.delta}: it is the risk behind the default of alpha.")
-        if self.alpha is not None and not 0 <= self.alpha < np.inf:
-            raise ValueError(f"alpha must be at least 0 and finite, got {self.alpha}; None takes it from delta.")
-        if not (0 <= self.regulariser < np.inf and 0 <= self.least_eigenvalue < np.inf):
-            raise ValueError(
-                "regulariser and least_eigenvalue must be at least 0 and finite, got "
-                f"{self.regulariser} and {self.least_eigenvalue}."
-            )
-        if not 0 < self.ridge < np.inf:
-            raise ValueError(f"ridge must be positive, got {self.ridge}; 1e-4 keeps separated rewards apart.")
 
     def as_coded(self) -> "UcbGlm":
         """Return the algorithm with the named deviations of the authors' code, and its alpha."""

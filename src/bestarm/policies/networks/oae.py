@@ -11,7 +11,6 @@ References
 """
 
 from dataclasses import dataclass, field
-from typing import get_args
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from bestarm.models.fused_predict import predict_fused as predict
 from bestarm.models.mlp_fit import FitData, Objective, Training, diverged
 from bestarm.policies.batch_search import BatchSearch, BatchState, top_batch
 from bestarm.presets import preset
+from bestarm.settings import check_settings
 
 MOST_MEMBERS = 2**8
 NETWORKS_A_ROUND = 2**16
@@ -145,15 +145,7 @@ class Oae(NetworkSearch):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0.0 <= self.optimism < np.inf:
-            raise ValueError(f"optimism must be at least 0 and finite, got {self.optimism}.")
-        if self.diversity is not None and not 0.0 < self.diversity < np.inf:
-            raise ValueError(
-                f"diversity must be positive and finite, or None for the plain batch; got {self.diversity}."
-            )
-
-        if self.kernel not in get_args(Kernel):
-            raise ValueError(f"kernel must be one of {', '.join(get_args(Kernel))}, got {self.kernel!r}.")
+        check_settings(self, positive=("diversity",), optimism=0)
 
     def choose(self, state: BatchState, size: int) -> IntArray:
         """Return the batch of a fresh optimistic fit."""

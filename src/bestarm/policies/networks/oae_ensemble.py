@@ -17,6 +17,7 @@ from bestarm.interface import FloatArray, IntArray
 from bestarm.policies.batch_search import BatchState, top_batch
 from bestarm.policies.networks.oae import MOST_MEMBERS, NetworkSearch
 from bestarm.presets import preset
+from bestarm.settings import check_settings
 from bestarm.streams import standard_normal
 
 
@@ -53,11 +54,9 @@ class EnsembleSearch(NetworkSearch):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 1 <= self.members <= MOST_MEMBERS or not 0.0 <= self.label_noise < np.inf:
-            raise ValueError(
-                f"members must be at least 1 and at most {MOST_MEMBERS}, and label_noise at least 0 and finite; "
-                f"got {self.members} and {self.label_noise}."
-            )
+        check_settings(self, members=1, label_noise=0)
+        if self.members > MOST_MEMBERS:
+            raise ValueError(f"members must be at most {MOST_MEMBERS}, got {self.members}; take fewer networks.")
 
     def ensemble(
         self, state: BatchState, arms: IntArray, rewards: FloatArray, n_observed: IntArray, place: int = 0

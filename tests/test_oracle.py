@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bestarm.designs.characteristic_time import characteristic_time
+from benchmarks.oracle import OracleTracking, characteristic_time
 from bestarm.policies.linear.gifa import MLinGape
-from bestarm.policies.linear.oracle import OracleTracking
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm.testing import check_policy

@@ -1,5 +1,6 @@
-"""Matches of the genes of two tables by their symbols, outdated ones by HGNC's table of approved symbols."""
+"""Genes of a screen: their symbols in two tables, outdated ones by HGNC's table, and their wells on plates."""
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from bestarm.plugins import entry_points
 from bestarm.search.tables import listed
 
 TABLE = "hgnc-outdated-symbols"  # as data registries call it
+PLATES = {96: (8, 12), 384: (16, 24)}
 
 
 def registered_table() -> Path | None:
@@ -64,3 +66,24 @@ def matched(
     if lost:
         notes.append(f"{file}: {len(lost)} genes have no features and are left out ({listed(lost)}).")
     return [found.get(name) for name in names]
+
+
+def wells_of(plate: int, free: Sequence[str] = ()) -> list[str]:
+    """Return the wells of a plate row by row, A01, A02, ..., without those that are to stay free for controls."""
+    if plate not in PLATES:
+        raise ValueError(f"plate must be 96 or 384, got {plate}.")
+    rows, columns = PLATES[plate]
+    names = [f"{chr(ord('A') + row)}{column + 1:02d}" for row in range(rows) for column in range(columns)]
+    kept_free = [re.sub(r"^([A-Z])(\d)$", r"\g<1>0\2", well.strip().upper()) for well in free]
+    if unknown := [well for well in kept_free if well not in names]:
+        raise ValueError(f"a plate of {plate} has no well {unknown[0]!r}; wells are {names[0]} to {names[-1]}.")
+    left = [name for name in names if name not in kept_free]
+    if not left:
+        raise ValueError(f"all {plate} wells are kept free; leave at least one for a gene.")
+    return left
+
+
+def places(n: int, plate: int, free: Sequence[str] = ()) -> list[tuple[int, str]]:
+    """Return plate number and well of each of n genes; the next plate begins where one is full."""
+    wells = wells_of(plate, free)
+    return [(1 + i // len(wells), wells[i % len(wells)]) for i in range(n)]
