@@ -51,15 +51,16 @@ class TopTwo:
     The mean of arm k is :math:`x_k^\top\theta+u_k` with :math:`\theta\sim N(0,a^2I)` and :math:`u_k\sim N(0,\tau^2)`.
     With :math:`\tau^2=0` arms teach about each other all that a linear model allows, with a large one nothing. Both
     variances are those of largest marginal likelihood of the rewards so far, on a grid, where :math:`\tau^2>0` must
-    gain one unit of its logarithm; they are fitted anew whenever half as many pulls more were spent.
+    gain half a unit of its logarithm; they are fitted anew whenever half as many pulls more were spent.
 
-    After the least known arms, one pull for each dimension, a round draws the means from the posterior: the best of
-    them is the leader J ([1]_). Its challenger c is the arm most likely better than it, of smallest
-    :math:`\max(\mu_J-\mu_c,0)^2/\operatorname{Var}(m_J-m_c)` ([2]_). Pulled is the arm, be it another one, that lessens
-    :math:`\operatorname{Var}(m_J-m_c)` most ([3]_). Recommended is the arm with the largest posterior mean.
+    After the least known arms, one pull for each dimension, a round draws the means from the posterior, with 0.7 of
+    its standard deviations, and the best of them is the leader J ([1]_). Its challenger c is the arm most likely better
+    than it, of smallest :math:`\max(\mu_J-\mu_c,0)^2/\operatorname{Var}(m_J-m_c)` ([2]_). Pulled is the arm, be it
+    another one, that lessens :math:`\operatorname{Var}(m_J-m_c)` most ([3]_). Recommended is the arm with the largest
+    posterior mean.
 
-    *Deviations*: [1]_ and [2]_ have independent arms and pull one of the two; the posterior of [3]_ has neither a
-    fitted prior nor own effects. A pull costs O(K d), a fit O(K d² + d³), with d at most K.
+    *Deviations*: [1]_ and [2]_ have independent arms, draw with whole standard deviations and pull one of the two; the
+    posterior of [3]_ has neither a fitted prior nor own effects. A pull costs O(K d), a fit O(K d² + d³), d at most K.
 
     Parameters
     ----------
@@ -79,8 +80,6 @@ class TopTwo:
     budget: int
     sigma: float
     label: str = "Top-two Thompson"
-    parsimony: float = 1.0
-    lowest: float = 1e9
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -111,7 +110,7 @@ class TopTwo:
             sample_key=streams.key(f"draws of {self.label}"),
         )
         for r, s in enumerate(feature_set):
-            top_two_round.fit(features[s], state.pulls[r], state.sums[r], state.roots[r], state.lines[r], self.parsimony, self.lowest)
+            top_two_round.fit(features[s], state.pulls[r], state.sums[r], state.roots[r], state.lines[r])
         return state
 
     def ask(self, state: TopTwoState) -> Ask:
@@ -127,7 +126,7 @@ class TopTwo:
         """Update the posterior; a total that is NaN (a failed evaluation) teaches nothing and costs its pulls."""
         top_two_round.learn(
             state.features, state.feature_set, self.budget, state.own, state.pulls, state.sums, state.roots,
-            state.lines, state.spent, state.next_fit, self.parsimony, self.lowest, asked.arms, asked.counts, totals / self.sigma,
+            state.lines, state.spent, state.next_fit, asked.arms, asked.counts, totals / self.sigma,
         )  # fmt: skip
 
     def finished(self, state: TopTwoState) -> BoolArray:

@@ -9,19 +9,29 @@ of n rewards of an arm is :math:`x^\top\theta` with noise of variance :math:`\ta
 import numpy as np
 from numba import njit
 
-from bestarm.interface import BoolArray, FloatArray, IntArray
+from bestarm.interface import FloatArray, IntArray
 from bestarm.policies.linear.fixed_budget import largest
 from bestarm.streams import standard_normal
 
 # variances of the own effects, and of an arm's linear part before any reward, that are tried
 _OWN = np.array([0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0])
 _LINEAR = 10.0 ** np.linspace(-3.0, 2.0, 16)
-_PARSIMONY = 1.0  # log likelihood that own effects must gain
+_PARSIMONY = 0.5  # log likelihood that own effects must gain
+_SPREAD = 0.7  # of the draws, in standard deviations of the posterior
 _NEGLIGIBLE = 1e-12
 
 
 @njit(cache=True)
-def fit(x: FloatArray, pulls: IntArray, sums: FloatArray, roots: FloatArray, lines: FloatArray, parsimony: float, lowest: float) -> float:
+def _dot(a: FloatArray, b: FloatArray) -> float:
+    """Return the inner product, without BLAS, whose calls cost more than short vectors do."""
+    total = 0.0
+    for i in range(len(a)):
+        total += a[i] * b[i]
+    return total
+
+
+@njit(cache=True)
+def fit(x: FloatArray, pulls: IntArray, sums: FloatArray, roots: FloatArray, lines: FloatArray) -> float:
     """Write Z and the means of the linear parts for the likeliest variances, and return that of the own effects.
 
     Without rewards it is the prior of the largest variance of the linear parts, without own effects.
@@ -31,7 +41,7 @@ def fit(x: FloatArray, pulls: IntArray, sums: FloatArray, roots: FloatArray, lin
     values, vectors = np.zeros(d), np.eye(d)
     weighed, ridge = np.zeros(d), squared_norm / _LINEAR[-1]
     for tried in _OWN:
-        information, target, constant = np.zeros((d, d)), np.zeros(d), -parsimony * (tried > 0.0)
+        information, target, constant = np.zeros((d, d)), np.zeros(d), -_PARSIMONY * (tried > 0.0)
         for k in range(len(x)):
             if pulls[k] > 0:
                 weight, y = pulls[k] / (1.0 + pulls[k] * tried), sums[k] / pulls[k]
@@ -43,7 +53,6 @@ def fit(x: FloatArray, pulls: IntArray, sums: FloatArray, roots: FloatArray, lin
         e, q = np.linalg.eigh(information)
         rotated = q.T @ target
         for linear in _LINEAR:
-            if linear>lowest: continue
             rho = squared_norm / linear
             value = constant
             for i in range(d):
@@ -73,7 +82,7 @@ def posterior(
         # the other share is that of the arm's own rewards
         kept[k] = 1.0 / (1.0 + pulls[k] * own)
         means[k] = kept[k] * (lines[k] + own * sums[k])
-        variances[k] = kept[k] ** 2 * (roots[k] ** 2).sum() + own * kept[k]
+        variances[k] = kept[k] ** 2 * _dot(roots[k], roots[k]) + own * kept[k]
 
 
 @njit(cache=True)
@@ -101,15 +110,15 @@ def choose(
             continue
         # the leader is the best arm of a draw from the posterior
         for i in range(d):
-            z[i] = standard_normal(sample_key, replication, time, i)
+            z[i] = _SPREAD * standard_normal(sample_key, replication, time, i)
         for k in range(n_arms):
-            values[k] = means[k] + kept[k] * (root[k] * z).sum()
+            values[k] = means[k] + kept[k] * _dot(root[k], z)
             if own[r] > 0.0:
-                values[k] += np.sqrt(own[r] * kept[k]) * standard_normal(sample_key, replication, time, d + k)
+                values[k] += _SPREAD * np.sqrt(own[r] * kept[k]) * standard_normal(sample_key, replication, time, d + k)
         leader = largest(values, other, False, tie_key, replication, time, 1)
         # the challenger is the arm that is most likely better than it
         for k in range(n_arms):
-            spread = variances[leader] + variances[k] - 2.0 * kept[leader] * kept[k] * (root[leader] * root[k]).sum()
+            spread = variances[leader] + variances[k] - 2.0 * kept[leader] * kept[k] * _dot(root[leader], root[k])
             gap = max(means[leader] - means[k], 0.0)
             values[k] = -(gap**2) / spread if spread > _NEGLIGIBLE * variances[leader] else -np.inf
         other[leader] = False
@@ -119,7 +128,7 @@ def choose(
         z[:] = kept[leader] * root[leader] - kept[challenger] * root[challenger]
         most = 0.0
         for k in range(n_arms):
-            covariance = kept[k] * (root[k] * z).sum()
+            covariance = kept[k] * _dot(root[k], z)
             if k == leader:
                 covariance += own[r] * kept[k]
             elif k == challenger:
@@ -143,8 +152,6 @@ def learn(
     lines: FloatArray,
     spent: IntArray,
     next_fit: IntArray,
-    parsimony: float,
-    lowest: float,
     arms: IntArray,
     counts: IntArray,
     totals: FloatArray,
@@ -164,15 +171,16 @@ def learn(
             gain, surprise = pulls[r, a] * shrunk - weight, sums[r, a] * shrunk - target
             # the update of Sherman and Morrison, of the square root: Z (I - c u u')
             u = root[a].copy()
-            q = (u * u).sum()
+            q = _dot(u, u)
             surprise = (surprise - gain * line[a]) / (1.0 + gain * q)
             c = (1.0 - 1.0 / np.sqrt(1.0 + gain * q)) / q if q > 0.0 else 0.0
             for k in range(len(line)):
-                along = (root[k] * u).sum()
+                along = _dot(root[k], u)
                 line[k] += along * surprise
-                root[k] -= c * along * u
+                for i in range(len(u)):
+                    root[k, i] -= c * along * u[i]
         if spent[r] > before and (spent[r] >= next_fit[r] or spent[r] >= budget):
-            own[r] = fit(features[feature_set[r]], pulls[r], sums[r], root, line, parsimony, lowest)
+            own[r] = fit(features[feature_set[r]], pulls[r], sums[r], root, line)
             next_fit[r] = spent[r] + spent[r] // 2 + 1
 
 
