@@ -9,6 +9,10 @@ runs, and the score divides by the largest share of all, since an oracle's desig
 * A case is an instance with a budget. The cases of a family are numbered; even ones choose, odd ones tell.
 * A policy makes 500 runs of a case, 200 if a run is slow, with its default settings and the true standard
   deviation where it asks for one (LinUCB's width is two of them, as in the paper). Nothing else is tuned.
+* Top-two Thompson sampling came later. Its two constants (the half unit of log likelihood, and draws with 0.7 of the
+  posterior's standard deviations) were set on even cases, with other runs than those of the file; its form was chosen
+  there, too, so that its score on even cases flatters it. Its rows of odd cases were run once, after that, and no row
+  of any policy was run again.
 * Two oracles run beside: the oracle allocation on the features and on one feature for each arm, since no linear fit is
   right where means are not linear. Their design is the best one as the budget grows; with few pulls an arm that it
   nearly leaves out can win by luck. So the score of a policy in a family is its mean share of correct runs over the
@@ -50,6 +54,7 @@ from bestarm.policies.linear.p1_rage import P1Rage
 from bestarm.policies.linear.peace import PeaceLiveArms
 from bestarm.policies.linear.peace_all_arms import PeaceAllArms
 from bestarm.policies.linear.static_design import OracleAllocation, StaticGOptimal
+from bestarm.policies.linear.top_two import TopTwo
 from bestarm.policies.linear.ucb_glm import UcbGlm
 from bestarm.problems.linear_bandit import LinearBandit, soare_instance
 from bestarm.simulate import simulate
@@ -65,7 +70,7 @@ RESULTS = Path(__file__).with_suffix(".csv")
 COLUMNS = ("family", "case", "policy", "budget", "runs", "correct", "pulls", "seconds")
 SEED = 41  # of the instances drawn anew; those of the studies have seed 0
 RUNS, RUNS_OF_SLOWER = 500, 200
-SLOWER = ("Peace", "LinGapE", "LinGapE-Greedy", "LinUCB", "BayesGap-Lin", "UCB-GLM")
+SLOWER = ("Peace", "LinGapE", "LinGapE-Greedy", "LinUCB", "BayesGap-Lin", "UCB-GLM", "Top-two Thompson")
 BINARY = "Figure 4, rewards 0 or 1"
 ORACLES = ("oracle", "oracle without features")
 
@@ -84,6 +89,7 @@ LINEAR: dict[str, Make] = {
     "LinGapE-Greedy": lambda budget, sigma: lingape_greedy(budget, sigma=sigma, stops_early=False),
     "LinUCB": lambda budget, sigma: LinUcb(budget, alpha=2.0 * sigma),
     "BayesGap-Lin": lambda budget, sigma: BayesGap(budget, sigma),
+    "Top-two Thompson": lambda budget, sigma: TopTwo(budget, sigma),
 }
 LOGISTIC: dict[str, Make] = {
     "GSE-Log": lambda budget, sigma: GseLog(budget=budget, allocation="g-optimal"),

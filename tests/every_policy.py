@@ -30,6 +30,7 @@ from bestarm.policies.linear.p1_rage import P1Rage
 from bestarm.policies.linear.peace import Peace
 from bestarm.policies.linear.peace_all_arms import PeaceAllArms
 from bestarm.policies.linear.static_design import OracleAllocation, StaticGOptimal
+from bestarm.policies.linear.top_two import TopTwo
 from bestarm.policies.linear.ucb_glm import UcbGlm
 from bestarm.policies.networks.oae import Oae
 from bestarm.policies.networks.oae_ensemble import EnsembleSearch
@@ -68,6 +69,7 @@ EVERY: dict[str, Any] = {
     "oracle": OracleAllocation(80, tuple(range(12))),
     "LinUCB": LinUcb(20),
     "LinUCB as coded": LinUcb(20).as_coded(),
+    "Top-two Thompson": TopTwo(20, 0.1),
     "UCB-GLM": UcbGlm(20),
     "UCB-GLM as coded": UcbGlm(20).as_coded(),
     "BayesGap": BayesGap(20, 0.1),

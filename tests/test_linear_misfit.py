@@ -10,7 +10,7 @@ from scipy import stats
 import bestarm
 from bestarm.guards.protocol import Guarded
 from bestarm.interface import Arms, Ask
-from bestarm.lack_of_fit import LinearMisfit, linear_misfit, note_rewards, tallied_misfit
+from bestarm.lack_of_fit import LinearMisfit, linear_misfit, new_tally, note_rewards, tallied_misfit
 from bestarm.policies.linear.gifa import Gifa, LinGifa, Lucb, MLinGape
 from bestarm.policies.linear.mislid import MisLid
 from bestarm.streams import Streams
@@ -121,3 +121,12 @@ def test_what_cannot_be_judged_has_p_1():
     assert linear_misfit(x, [], []).arm == -1
     assert linear_misfit(x, [0, 0, 1, 1, 2, 2], [1.0, 1.0, 2.0, 2.0, 9.0, 9.0]).p_value == 1.0  # no noise
     refuses(lambda: linear_misfit(x, [0, 3], [1.0, 2.0]), r"arms must be rows of features, 0 to 2, got 0 to 3")
+
+
+def test_policies_that_take_means_as_linear_are_looked_at_and_no_others():
+    arms = Arms(np.random.default_rng(0).standard_normal((6, 2)))
+    for name in ("p1_rage", "peace", "peace_live_arms", "static_g_optimal", "lin_ucb", "gse_lin", "od_linbai"):
+        assert new_tally(getattr(bestarm, name)(60).policy, arms, 3).shape == (3, 6, 4), name
+    assert new_tally(bestarm.oracle_allocation(60, (0.0,) * 6).policy, arms, 3) is not None
+    assert new_tally(bestarm.top_two(60, sigma=1.0).policy, arms, 3) is None  # own effects explain any means
+    assert new_tally(bestarm.ucb_glm(60).policy, arms, 3) is None

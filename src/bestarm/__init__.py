@@ -101,6 +101,7 @@ _PUBLIC = {
     "bestarm.policies.linear.peace_all_arms": "peace=PeaceAllArms",
     "bestarm.policies.linear.static_design": "oracle_allocation=OracleAllocation static_g_optimal=StaticGOptimal",
     "bestarm.policies.cells.stooo": "ave_stooo=AveStooo stooo=MunosStooo",
+    "bestarm.policies.linear.top_two": "top_two=TopTwo",
     "bestarm.policies.linear.ucb_glm": "ucb_glm=UcbGlm",
     "bestarm.search.candidates": "Candidates",
     "bestarm.search.state_files": "load save",

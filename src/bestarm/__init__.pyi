@@ -57,6 +57,7 @@ from bestarm.policies.linear.static_design import (
     StaticGOptimal as static_g_optimal,
 )
 from bestarm.policies.cells.stooo import AveStooo as ave_stooo, MunosStooo as stooo
+from bestarm.policies.linear.top_two import TopTwo as top_two
 from bestarm.policies.linear.ucb_glm import UcbGlm as ucb_glm
 from bestarm.search.candidates import Candidates
 from bestarm.search.state_files import load, save
@@ -131,6 +132,7 @@ __all__ = [
     "static_g_optimal",
     "stooo",
     "thompson",
+    "top_two",
     "ucb_dpp_max",
     "ucb_dpp_sample",
     "ucb_glm",

@@ -17,7 +17,9 @@ from scipy.special import fdtrc
 from bestarm.interface import Arms, FloatArray, IntArray
 
 LEVEL = 0.001  # of p values below which it is said, see `LinearMisfit`
-_LINEAR = {"Gifa", "Budgeted", "LinGame", "LinUcb", "Gse", "OdLinBai", "Peace"}  # classes of policies with linear means
+_LINEAR = {  # classes of policies with linear means
+    "Gifa", "Budgeted", "LinGame", "LinUcb", "Gse", "OdLinBai", "Peace", "PeaceAllArms", "P1Rage", "_Static",
+}  # fmt: skip
 
 
 class LinearMisfit(UserWarning):

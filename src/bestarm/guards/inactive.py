@@ -40,7 +40,7 @@ NEEDS: dict[str, dict[str, Needs]] = {
     },
     "grid_search": {"theta": Needs("order", ("upper_bound",))},
     "gse_lin": _GSE,
-    "gse_lin_all_rewards": _ZERO_ARMS,
+    "gse_lin_all_rewards": _GSE,
     "gse_log": _GSE,
     "lin_game": {"norm_bound": _EQ2},
     "lingape": _LINGAPE,
