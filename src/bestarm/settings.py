@@ -67,11 +67,14 @@ def check_settings(record: Any, *, positive: Sequence[str] = (), shares: Sequenc
     check_types(record)
     check_values(record, least)
     for name in (*positive, *shares):
-        value, otherwise = getattr(record, name), ", or None" if _kinds(type(record))[name].may_be_none else ""
-        if value is not None and not value > 0:
+        value, kind = getattr(record, name), _kinds(type(record)).get(name)  # none of a part that a preset fixes
+        if value is None or kind is None:
+            continue
+        otherwise = ", or None" if kind.may_be_none else ""
+        if not value > 0:
             rule = "be positive" if name in positive else "lie in (0, 1)"
             raise ValueError(f"{name} must {rule}, got {value}; give a number above 0{otherwise}.")
-        if value is not None and name in shares and value >= 1:
+        if name in shares and value >= 1:
             raise ValueError(f"{name} must lie in (0, 1), got {value}; give a number below 1{otherwise}.")
 
 

@@ -14,6 +14,7 @@ import pytest
 from refusals import refuses
 from small_screen import SMALL, Lab, genes
 
+from bestarm.search import genes as named_genes
 from bestarm.search.campaign import Campaign
 from bestarm.search.candidates import read_features
 from bestarm.search.choices import Choice, parsed_settings
@@ -229,7 +230,7 @@ def hgnc(tmp_path, monkeypatch):
     path.write_bytes(
         gzip.compress(b"outdated\tapproved\nOLD1\tNEW1\nOLD2\tNEW2\nTWO\tNEW1\nTWO\tNEW2\nNEW3\tNEW1\nX\tNEW3\n")
     )
-    monkeypatch.setattr(genes, "registered_table", lambda: path)
+    monkeypatch.setattr(named_genes, "registered_table", lambda: path)
     return path
 
 
@@ -278,7 +279,7 @@ def test_without_the_table_of_symbols_a_line_says_so(lab, monkeypatch, capsys, e
         def load():
             raise error
 
-    monkeypatch.setattr(genes, "entry_points", lambda group: {"lab": Registry})
+    monkeypatch.setattr(named_genes, "entry_points", lambda group: {"lab": Registry})
     with open(lab.phenotypes, "a") as file:
         file.write("COW,1\n")
     assert lab.suggest(policy="random") == 0
@@ -287,7 +288,7 @@ def test_without_the_table_of_symbols_a_line_says_so(lab, monkeypatch, capsys, e
 
 def test_a_table_of_symbols_can_be_given(lab, hgnc, monkeypatch, capsys):
     """By --symbols, whatever a registry has; a file that is not there is refused."""
-    monkeypatch.setattr(genes, "registered_table", lambda: pytest.fail("asked for nothing"))
+    monkeypatch.setattr(named_genes, "registered_table", lambda: pytest.fail("asked for nothing"))
     lab.features.write_text(lab.features.read_text().replace("GENE00", "NEW1"))
     lab.phenotypes.write_text(HEADER + "OLD1,1\n")
     other = ["--campaign", str(lab.folder / "other"), "--symbols"]
