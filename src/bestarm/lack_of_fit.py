@@ -18,8 +18,17 @@ from bestarm.interface import Arms, FloatArray, IntArray
 
 LEVEL = 0.001  # of p values below which it is said, see `LinearMisfit`
 _LINEAR = {  # classes of policies with linear means
-    "Gifa", "Budgeted", "LinGame", "LinUcb", "Gse", "OdLinBai", "Peace", "PeaceAllArms", "P1Rage", "_Static",
-}  # fmt: skip
+    "Gifa",
+    "Budgeted",
+    "LinGame",
+    "LinUcb",
+    "Gse",
+    "OdLinBai",
+    "Peace",
+    "PeaceAllArms",
+    "P1Rage",
+    "_Static",
+}
 
 
 class LinearMisfit(UserWarning):

@@ -116,18 +116,13 @@ class TopTwo:
     def ask(self, state: TopTwoState) -> Ask:
         """Choose an arm where budget is left."""
         arms = np.empty((len(state.spent), 1), dtype=np.int64)
-        top_two_round.choose(
-            state.own, state.pulls, state.sums, state.roots, state.lines, state.tie_key, state.sample_key,
-            state.replications, state.spent, arms,
-        )  # fmt: skip
+        top_two_round.choose(_known(state), state.tie_key, state.sample_key, state.replications, state.spent, arms)
         return Ask(arms, (state.spent < self.budget)[:, None].astype(np.int64))
 
     def tell(self, state: TopTwoState, asked: Ask, totals: FloatArray) -> None:
         """Update the posterior; a total that is NaN (a failed evaluation) teaches nothing and costs its pulls."""
-        top_two_round.learn(
-            state.features, state.feature_set, self.budget, state.own, state.pulls, state.sums, state.roots,
-            state.lines, state.spent, state.next_fit, asked.arms, asked.counts, totals / self.sigma,
-        )  # fmt: skip
+        features, known = (state.features, state.feature_set), _known(state)
+        top_two_round.learn(*features, self.budget, known, state.spent, state.next_fit, asked, totals / self.sigma)
 
     def finished(self, state: TopTwoState) -> BoolArray:
         """Return which replications have spent their budget."""
@@ -135,6 +130,8 @@ class TopTwo:
 
     def recommend(self, state: TopTwoState) -> IntArray:
         """Return the arm with the largest posterior mean, shape (R, 1)."""
-        return top_two_round.best(
-            state.own, state.pulls, state.sums, state.roots, state.lines, state.tie_key, state.replications, state.spent
-        )
+        return top_two_round.best(_known(state), state.tie_key, state.replications, state.spent)
+
+
+def _known(state: TopTwoState) -> top_two_round.Known:
+    return top_two_round.Known(state.own, state.pulls, state.sums, state.roots, state.lines)

@@ -6,10 +6,12 @@ of n rewards of an arm is :math:`x^\top\theta` with noise of variance :math:`\ta
 :math:`\ell`.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
-from bestarm.interface import FloatArray, IntArray
+from bestarm.interface import Ask, FloatArray, IntArray
 from bestarm.policies.linear.fixed_budget import largest
 from bestarm.streams import standard_normal
 
@@ -19,6 +21,16 @@ _LINEAR = 10.0 ** np.linspace(-3.0, 2.0, 16)
 _PARSIMONY = 0.5  # log likelihood that own effects must gain
 _SPREAD = 0.7  # of the draws, in standard deviations of the posterior
 _NEGLIGIBLE = 1e-12
+
+
+class Known(NamedTuple):
+    """The fields of `bestarm.policies.linear.top_two.TopTwoState` that the rewards change."""
+
+    own: FloatArray
+    pulls: IntArray
+    sums: FloatArray
+    roots: FloatArray
+    lines: FloatArray
 
 
 @njit(cache=True)
@@ -41,6 +53,7 @@ def fit(x: FloatArray, pulls: IntArray, sums: FloatArray, roots: FloatArray, lin
     values, vectors = np.zeros(d), np.eye(d)
     weighed, ridge = np.zeros(d), squared_norm / _LINEAR[-1]
     for tried in _OWN:
+        # X'WX, X'Wy and the part of the log likelihood without them
         information, target, constant = np.zeros((d, d)), np.zeros(d), -_PARSIMONY * (tried > 0.0)
         for k in range(len(x)):
             if pulls[k] > 0:
@@ -87,11 +100,7 @@ def posterior(
 
 @njit(cache=True)
 def choose(
-    own: FloatArray,
-    pulls: IntArray,
-    sums: FloatArray,
-    roots: FloatArray,
-    lines: FloatArray,
+    known: Known,
     tie_key: np.uint64,
     sample_key: np.uint64,
     replications: IntArray,
@@ -99,6 +108,7 @@ def choose(
     arms: IntArray,
 ) -> None:
     """Write the arm to pull of every replication, shape (R, 1)."""
+    own, pulls, sums, roots, lines = known
     n_replications, n_arms, d = roots.shape
     kept, means, variances = np.empty(n_arms), np.empty(n_arms), np.empty(n_arms)
     values, other, z = np.empty(n_arms), np.ones(n_arms, dtype=np.bool_), np.empty(d)
@@ -145,18 +155,15 @@ def learn(
     features: FloatArray,
     feature_set: IntArray,
     budget: int,
-    own: FloatArray,
-    pulls: IntArray,
-    sums: FloatArray,
-    roots: FloatArray,
-    lines: FloatArray,
+    known: Known,
     spent: IntArray,
     next_fit: IntArray,
-    arms: IntArray,
-    counts: IntArray,
+    asked: Ask,
     totals: FloatArray,
 ) -> None:
     """Learn the rewards of a round in place; fit the variances anew when half as many pulls more were spent."""
+    own, pulls, sums, roots, lines = known
+    arms, counts = asked
     for r in range(len(pulls)):
         root, line, before = roots[r], lines[r], spent[r]
         for j in range(arms.shape[1]):
@@ -186,16 +193,13 @@ def learn(
 
 @njit(cache=True)
 def best(
-    own: FloatArray,
-    pulls: IntArray,
-    sums: FloatArray,
-    roots: FloatArray,
-    lines: FloatArray,
+    known: Known,
     key: np.uint64,
     replications: IntArray,
     spent: IntArray,
 ) -> IntArray:
     """Return the arm with the largest posterior mean, shape (R, 1)."""
+    own, pulls, sums, roots, lines = known
     n_arms = lines.shape[1]
     kept, means, variances = np.empty(n_arms), np.empty(n_arms), np.empty(n_arms)
     everything, found = np.ones(n_arms, dtype=np.bool_), np.empty((len(lines), 1), dtype=np.int64)
