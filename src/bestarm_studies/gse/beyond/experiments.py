@@ -39,7 +39,7 @@ def _played(title: str, problem: partial[Any]) -> Experiment:
         budgets=PerArm((10, 100, 1000)),
         observe=PlayedArms,
         smoke=Scale(2, vary={"n_arms": [8]}, budgets=PerArm((10, 100))),
-        laptop=PAPER,
+        laptop=Scale(200),
     )
 
 
