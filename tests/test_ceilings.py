@@ -5,7 +5,7 @@ import pytest
 from bestarm_lab.paths import ROOT
 
 CEILINGS = {  # lines of Python, or of YAML
-    "src/bestarm/**/*.py": 25_800,
+    "src/bestarm/**/*.py": 25_900,
     "src/bestarm_lab/**/*.py": 9_700,
     "src/bestarm_objectives/**/*.py": 3250,
     "src/bestarm_plain/**/*.py": 2000,
@@ -27,7 +27,7 @@ def test_sizes_stay_below_their_ceilings(pattern):
 
 
 def test_the_library_without_its_search():
-    assert lines("src/bestarm/**/*.py") - lines("src/bestarm/search/**/*.py") <= 18_600
+    assert lines("src/bestarm/**/*.py") - lines("src/bestarm/search/**/*.py") <= 18_900
 
 
 def test_decisions_can_be_read_in_an_hour():

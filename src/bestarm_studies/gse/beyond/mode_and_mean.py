@@ -1,4 +1,4 @@
-"""Whether the arm that a search played most is the average of the arms that it played: Appendix F's conjecture."""
+"""The arm that a search played most beside the average of those that it played: the conjecture of Appendix F."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
