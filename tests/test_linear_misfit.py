@@ -127,6 +127,6 @@ def test_policies_that_take_means_as_linear_are_looked_at_and_no_others():
     arms = Arms(np.random.default_rng(0).standard_normal((6, 2)))
     for name in ("p1_rage", "peace", "peace_live_arms", "static_g_optimal", "lin_ucb", "gse_lin", "od_linbai"):
         assert new_tally(getattr(bestarm, name)(60).policy, arms, 3).shape == (3, 6, 4), name
-    assert new_tally(bestarm.oracle_allocation(60, (0.0,) * 6).policy, arms, 3) is not None
+    assert new_tally(bestarm.oracle_allocation(60, (1.0, 0.0, 0.0, 0.0, 0.0, 0.0)).policy, arms, 3) is not None
     assert new_tally(bestarm.top_two(60, sigma=1.0).policy, arms, 3) is None  # own effects explain any means
     assert new_tally(bestarm.ucb_glm(60).policy, arms, 3) is None
