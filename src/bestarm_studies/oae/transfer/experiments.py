@@ -80,11 +80,11 @@ def on_three_groups(title: str, hidden: Hidden, series: Group) -> Experiment:
 
 
 def on_three_groups_with_short_fits(title: str, hidden: Hidden, series: Group) -> Experiment:
-    """Return `on_three_groups` in 10 runs, 200 steps a fit, of methods that fit a network for every arm of a batch."""
+    """Return `on_three_groups` in 12 runs, 200 steps a fit, of methods that fit a network for every arm of a batch."""
     short = {"steps": 200, "members": 5, "learning_rate": STEP_SIZES.short[hidden]}
     whole = on_three_groups(title, hidden, series)
     laptop = replace(whole.profiles["laptop"], settings={**short, "rounds": 2})
-    return replace(whole, profiles={**whole.profiles, "laptop": laptop, "paper": Scale(10, settings=short)})
+    return replace(whole, profiles={**whole.profiles, "laptop": laptop, "paper": Scale(12, settings=short)})
 
 
 # what each figure searches on the official lines: title, class, series, observer

@@ -23,6 +23,12 @@ FOUND = {
     "reward": "mean reward\nof the batch",
     "reward beyond Greedy": "minus Greedy's reward",
 }
+FOUND_BESIDE_PLAIN = {
+    "found": FOUND["found"],
+    "found beyond plain": "minus the plain\nform's share",
+    "reward": FOUND["reward"],
+    "reward beyond plain": "minus the plain\nform's reward",
+}
 SHORT = {"alk": "ALK", "kmt2b": "KMT2B", "mtap_cdkn2a_codeletion": "MTAP, CDKN2A"}
 
 
@@ -142,21 +148,25 @@ def _with_interval(value: float, low: float, high: float) -> str:
     return f"{value:.2f} [{low:.2f}, {high:.2f}]"
 
 
-def found_values(rows: pd.DataFrame, greedy: pd.DataFrame, groups: Sequence[str], profile: str) -> pd.DataFrame:
-    """Return the statistics `FOUND` of each batch, x, in the mean over whole runs; ``groups`` are panels.
-    Differences are from the runs of Greedy in ``greedy``, by run and batch; 95% t-intervals over runs. Random batches
-    are their exact law: they find the share of all genes that they try, and earn nothing in the mean."""
-    frames = []
+def found_values(
+    rows: pd.DataFrame, groups: Sequence[str], profile: str, plain: Mapping[str, str] | None = None
+) -> pd.DataFrame:
+    """Return the statistics `FOUND`, or `FOUND_BESIDE_PLAIN`, of each batch, x, over whole runs; ``groups`` are panels.
+    Differences are from Greedy, or from the form that ``plain`` names for each series, by run and batch; 95%
+    t-intervals over runs. Random batches are their exact law: they find the share of all genes that they try, and earn
+    nothing in the mean."""
+    frames, kinds = [], FOUND if plain is None else FOUND_BESIDE_PLAIN
     for group in [name for name in groups if (rows["name"] == name).any()]:
-        own, theirs = (with_top_share(without_broken(table[table["name"] == group])) for table in (rows, greedy))
-        theirs = theirs[theirs["series"] == "Greedy"]
-        both = pd.concat([theirs, own[~own["series"].isin(["Greedy", "RandomBatch"])]])
-        of = pd.MultiIndex.from_frame(both[["replication", "round"]])
-        for kind in ("found", "reward"):
-            level = theirs.set_index(["replication", "round"])[kind].reindex(of)
-            both[f"{kind} beyond Greedy"] = both[kind] - level.to_numpy()
-        found = summarise(both, {name: (name, "mean") for name in FOUND}, x="round", panel=group, profile=profile)
-        known = theirs.drop_duplicates("round")
+        own = with_top_share(without_broken(rows[rows["name"] == group]))
+        own["series"] = own["series"].astype(str)
+        base = plain or {name: "Greedy" for name in own["series"].unique() if name != "RandomBatch"}
+        both = pd.concat([own[own["series"] == "Greedy"], own[own["series"].isin(base.keys() - {"Greedy"})]])
+        levels = own[own["series"].isin(base.values())].set_index(["series", "replication", "round"])
+        of = pd.MultiIndex.from_arrays([both["series"].map(base), both["replication"], both["round"]])
+        for kind, beyond in zip(("found", "reward"), list(kinds)[1::2], strict=True):
+            both[beyond] = both[kind] - levels[kind].reindex(of).to_numpy()
+        found = summarise(both, {name: (name, "mean") for name in kinds}, x="round", panel=group, profile=profile)
+        known = own.drop_duplicates("round")
         for kind, law in (("found", known["pulls"] / known["arm_count"]), ("reward", 0.0 * known["pulls"])):
             exact = pd.DataFrame({"x": known["round"], "value": law, "statistic": kind, "data": known["data"]})
             found = pd.concat([found, as_values(exact, panel=group, series=RANDOM_LAW, n=0, profile=profile)])
@@ -165,10 +175,11 @@ def found_values(rows: pd.DataFrame, greedy: pd.DataFrame, groups: Sequence[str]
 
 
 def found_figure(values: pd.DataFrame, likeness: pd.DataFrame, *, title: str, setting: str) -> Figure:
-    """Return what each batch finds and earns, and that less what Greedy does: a row for each group."""
+    """Return what each batch finds and earns, and that less what Greedy or a plain form does: a row for each group."""
     at, series = likeness.set_index("panel")["value"], [s for s in values["series"].unique() if s != RANDOM_LAW]
     groups = list(dict.fromkeys(values["panel"]))
-    cells = {f"{group}: {kind}": (group, kind) for group in groups for kind in FOUND}
+    kinds = FOUND if set(FOUND) <= set(values["statistic"]) else FOUND_BESIDE_PLAIN
+    cells = {f"{group}: {kind}": (group, kind) for group in groups for kind in kinds}
     beyond = {panel: "beyond" in kind for panel, (_, kind) in cells.items()}
     return line_panels(
         values.assign(panel=values["panel"] + ": " + values["statistic"]),
@@ -176,14 +187,14 @@ def found_figure(values: pd.DataFrame, likeness: pd.DataFrame, *, title: str, se
         title=title,
         setting=f"{STAND_IN}; {setting}",
         statistic={panel: kind for panel, (_, kind) in cells.items()},
-        titles={panel: FOUND[kind] if group == groups[0] else "" for panel, (group, kind) in cells.items()},
+        titles={panel: kinds[kind] if group == groups[0] else "" for panel, (group, kind) in cells.items()},
         x={panel: "batch" for panel, (group, _) in cells.items() if group == groups[-1]},
         y={panel: f"{SHORT[group]}\n(R² {at[group]:.2f})" for panel, (group, kind) in cells.items() if kind == "found"},
         marks="band",
         possible={panel: (0.0, 1.0) if kind == "found" else None for panel, (_, kind) in cells.items()},
         reference={panel: 0.0 for panel in cells if beyond[panel]},
-        reference_label="as Greedy",
+        reference_label="as Greedy" if kinds is FOUND else "as the plain form",
         highlight=series,
-        wrap=len(FOUND),
+        wrap=len(kinds),
         height=1.8,
     )
