@@ -232,9 +232,9 @@ def test_what_claims_become_under_open_choices():
     for choice, said in (
         (
             "prior mean of zero",
-            "{changed} of {of} claims become another word of confirmed, refuted and open, and DPP-C1 stays refuted",
+            "mean, {changed} of {of} claims get another of the verdicts confirmed, refuted and open, and DPP-C1 stays refuted",
         ),
-        ("prior mean of zero, not centred", "on rewards as they are {changed} do, and DPP-C1 becomes open"),
+        ("prior mean of zero, not centred", "are, {changed} claims get another, and DPP-C1 becomes open"),
     ):
         mine = kinds.xs(choice, level="choice")
         assert said.format(changed=(mine["word_then"] != mine["word"]).sum(), of=len(mine)) in text
