@@ -232,7 +232,8 @@ def test_what_claims_become_under_open_choices():
     for choice, said in (
         (
             "prior mean of zero",
-            "mean, {changed} of {of} claims get another of the verdicts confirmed, refuted and open, and DPP-C1 stays refuted",
+            "mean, {changed} of {of} claims get another of the verdicts confirmed, refuted and open, "
+            "and DPP-C1 stays refuted",
         ),
         ("prior mean of zero, not centred", "are, {changed} claims get another, and DPP-C1 becomes open"),
     ):
