@@ -22,6 +22,15 @@ _LEAST_GAIN = 0.25
 
 
 @njit(cache=True)
+def dot(a: FloatArray, b: FloatArray) -> float:
+    """Return the inner product of two short vectors, without the overhead of a call to BLAS."""
+    total = 0.0
+    for i in range(len(a)):
+        total += a[i] * b[i]
+    return total
+
+
+@njit(cache=True)
 def factorise(matrix: FloatArray) -> bool:
     """Replace the lower triangle of a symmetric matrix by its Cholesky factor; return False if it has none."""
     column = np.empty(len(matrix))

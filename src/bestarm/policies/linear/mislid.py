@@ -22,6 +22,7 @@ from scipy.special import lambertw
 
 from bestarm.designs.optimal_design import information_inverse
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, shared
+from bestarm.models.regression import dot
 from bestarm.policies.linear.gifa_round import random_argmax
 from bestarm.policies.linear.lingame import adahedge_gap, adahedge_weights
 from bestarm.settings import check_settings
@@ -33,19 +34,10 @@ _MOST_STEPS = 100
 
 
 @njit(cache=True)
-def _dot(a: FloatArray, b: FloatArray) -> float:
-    """Return the inner product of two short vectors, without the overhead of a call to BLAS."""
-    total = 0.0
-    for i in range(len(a)):
-        total += a[i] * b[i]
-    return total
-
-
-@njit(cache=True)
 def _loss(x: FloatArray, weights: FloatArray, target: FloatArray, level: float, theta: FloatArray) -> float:
     total = 0.0
     for k in range(len(x)):
-        excess = max(abs(target[k] - _dot(x[k], theta)) - level, 0.0)
+        excess = max(abs(target[k] - dot(x[k], theta)) - level, 0.0)
         total += 0.5 * weights[k] * excess * excess
     return total
 
@@ -63,7 +55,7 @@ def project(x: FloatArray, weights: FloatArray, target: FloatArray, level: float
         slope, curvature = np.zeros(n_features), np.zeros((n_features, n_features))
         scale = 0.0
         for k in range(n_arms):
-            residual = target[k] - _dot(x[k], theta)
+            residual = target[k] - dot(x[k], theta)
             scale += weights[k] * target[k] ** 2
             excess = residual - min(max(residual, -level), level)
             if excess != 0.0:
@@ -189,7 +181,7 @@ def closest_alternative(
             gap = means[i] - means[a]
             if level > 0.0:
                 loose[i, a] = 0.5 * gap * gap / (1.0 / w[i] + 1.0 / w[a])
-            variance = leverage[i] + leverage[a] - 2.0 * _dot(reach, x[a])
+            variance = leverage[i] + leverage[a] - 2.0 * dot(reach, x[a])
             if variance > 1e-12 * leverage[i] and 0.5 * gap * gap / variance < value:  # equal arms are as good
                 value, best, rival = 0.5 * gap * gap / variance, int(i), int(a)
     alternative = means.copy()

@@ -12,6 +12,7 @@ import numpy as np
 from numba import njit
 
 from bestarm.interface import Ask, FloatArray, IntArray
+from bestarm.models.regression import design, dot
 from bestarm.policies.linear.fixed_budget import largest
 from bestarm.streams import standard_normal
 
@@ -34,15 +35,6 @@ class Known(NamedTuple):
 
 
 @njit(cache=True)
-def _dot(a: FloatArray, b: FloatArray) -> float:
-    """Return the inner product, without BLAS, whose calls cost more than short vectors do."""
-    total = 0.0
-    for i in range(len(a)):
-        total += a[i] * b[i]
-    return total
-
-
-@njit(cache=True)
 def fit(x: FloatArray, pulls: IntArray, sums: FloatArray, roots: FloatArray, lines: FloatArray) -> float:
     """Write Z and the means of the linear parts for the likeliest variances, and return that of the own effects.
 
@@ -54,16 +46,14 @@ def fit(x: FloatArray, pulls: IntArray, sums: FloatArray, roots: FloatArray, lin
     weighed, ridge = np.zeros(d), squared_norm / _LINEAR[-1]
     for tried in _OWN:
         # X'WX, X'Wy and the part of the log likelihood without them
-        information, target, constant = np.zeros((d, d)), np.zeros(d), -_PARSIMONY * (tried > 0.0)
+        weights, target, constant = pulls / (1.0 + pulls * tried), np.zeros(d), -_PARSIMONY * (tried > 0.0)
         for k in range(len(x)):
             if pulls[k] > 0:
-                weight, y = pulls[k] / (1.0 + pulls[k] * tried), sums[k] / pulls[k]
+                weight, y = weights[k], sums[k] / pulls[k]
                 constant += 0.5 * (np.log(weight) - weight * y * y)
                 for i in range(d):
                     target[i] += weight * y * x[k, i]
-                    for j in range(d):
-                        information[i, j] += weight * x[k, i] * x[k, j]
-        e, q = np.linalg.eigh(information)
+        e, q = np.linalg.eigh(design(x, weights, 0.0))
         rotated = q.T @ target
         for linear in _LINEAR:
             rho = squared_norm / linear
@@ -95,7 +85,7 @@ def posterior(
         # the other share is that of the arm's own rewards
         kept[k] = 1.0 / (1.0 + pulls[k] * own)
         means[k] = kept[k] * (lines[k] + own * sums[k])
-        variances[k] = kept[k] ** 2 * _dot(roots[k], roots[k]) + own * kept[k]
+        variances[k] = kept[k] ** 2 * dot(roots[k], roots[k]) + own * kept[k]
 
 
 @njit(cache=True)
@@ -122,13 +112,13 @@ def choose(
         for i in range(d):
             z[i] = _SPREAD * standard_normal(sample_key, replication, time, i)
         for k in range(n_arms):
-            values[k] = means[k] + kept[k] * _dot(root[k], z)
+            values[k] = means[k] + kept[k] * dot(root[k], z)
             if own[r] > 0.0:
                 values[k] += _SPREAD * np.sqrt(own[r] * kept[k]) * standard_normal(sample_key, replication, time, d + k)
         leader = largest(values, other, False, tie_key, replication, time, 1)
         # the challenger is the arm that is most likely better than it
         for k in range(n_arms):
-            spread = variances[leader] + variances[k] - 2.0 * kept[leader] * kept[k] * _dot(root[leader], root[k])
+            spread = variances[leader] + variances[k] - 2.0 * kept[leader] * kept[k] * dot(root[leader], root[k])
             gap = max(means[leader] - means[k], 0.0)
             values[k] = -(gap**2) / spread if spread > _NEGLIGIBLE * variances[leader] else -np.inf
         other[leader] = False
@@ -138,7 +128,7 @@ def choose(
         z[:] = kept[leader] * root[leader] - kept[challenger] * root[challenger]
         most = 0.0
         for k in range(n_arms):
-            covariance = kept[k] * _dot(root[k], z)
+            covariance = kept[k] * dot(root[k], z)
             if k == leader:
                 covariance += own[r] * kept[k]
             elif k == challenger:
@@ -178,11 +168,11 @@ def learn(
             gain, surprise = pulls[r, a] * shrunk - weight, sums[r, a] * shrunk - target
             # the update of Sherman and Morrison, of the square root: Z (I - c u u')
             u = root[a].copy()
-            q = _dot(u, u)
+            q = dot(u, u)
             surprise = (surprise - gain * line[a]) / (1.0 + gain * q)
             c = (1.0 - 1.0 / np.sqrt(1.0 + gain * q)) / q if q > 0.0 else 0.0
             for k in range(len(line)):
-                along = _dot(root[k], u)
+                along = dot(root[k], u)
                 line[k] += along * surprise
                 for i in range(len(u)):
                     root[k, i] -= c * along * u[i]
@@ -192,12 +182,7 @@ def learn(
 
 
 @njit(cache=True)
-def best(
-    known: Known,
-    key: np.uint64,
-    replications: IntArray,
-    spent: IntArray,
-) -> IntArray:
+def best(known: Known, key: np.uint64, replications: IntArray, spent: IntArray) -> IntArray:
     """Return the arm with the largest posterior mean, shape (R, 1)."""
     own, pulls, sums, roots, lines = known
     n_arms = lines.shape[1]
