@@ -319,9 +319,9 @@ def _has_hidden(path: Path) -> bool:
 
 
 def _say_hidden(name: str, sheet: Any, header: int, notes: list[str]) -> None:
-    rows = [row for row, shown in sorted(sheet.row_dimensions.items()) if shown.hidden and row > header]
-    groups = [shown for shown in sheet.column_dimensions.values() if shown.hidden]
-    columns = [i for shown in groups for i in range(shown.min, min(shown.max, sheet.max_column) + 1)]
+    rows = [row for row, layout in sorted(sheet.row_dimensions.items()) if layout.hidden and row > header]
+    groups = [layout for layout in sheet.column_dimensions.values() if layout.hidden]
+    columns = [i for group in groups for i in range(group.min, min(group.max, sheet.max_column) + 1)]
     for what, hidden in (("row", rows), ("column", columns)):
         if hidden:
             some = ", ".join(map(str, hidden[:3])) + (", ..." if len(hidden) > 3 else "")
