@@ -57,12 +57,14 @@ def table_of(found: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for name, mine in found.groupby("data", sort=False):
         share, reward = (mine[mine["hits by"] == kind] for kind in ("share", "reward"))
+        told = share.dropna(subset="probability")  # the others say that it is not known
         rows.append(
             {
                 "data": name,
                 "covered": f"{share['covered'].mean():.0%} / {reward['covered'].mean():.0%}",
                 "left, said": f"{share['left'].mean():.1f}, {share['said'].mean():.1f} / {reward['said'].mean():.1f}",
-                "best measured, said": f"{share['best measured'].mean():.2f}, {share['probability'].mean():.2f}",
+                "best measured, said": f"{told['best measured'].mean():.2f}, {told['probability'].mean():.2f}",
+                "of": f"{len(told)} of {len(share)}",
             }
         )
     return pd.DataFrame(rows)

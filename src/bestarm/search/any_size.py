@@ -15,6 +15,7 @@ import numpy as np
 from numpy.random import Generator
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 from scipy.optimize import minimize
+from scipy.special import ndtri
 
 from bestarm.interface import FloatArray, IntArray
 from bestarm.models.smooth_gp import _JITTER, UNIFORM, Posterior, SmoothGP, _squares
@@ -23,6 +24,7 @@ from bestarm.policies.model_batches import MOST_KNOWN, ModelBatches, ModelState
 
 _LEARN_FROM_SOME = ("gp", "hits")  # policies that learn from some of very many measurements
 _EXACT = 2000  # points whose covariance is factored; of more, functions are drawn by random Fourier features
+_ALIKE = 64  # measurements with similar predictions, by whose errors draws are calibrated
 _FEATURES, _BLOCKS = 1000, 2  # of these, and how often they are drawn anew
 
 
@@ -122,10 +124,16 @@ class PoolGaussian(_AnySize, model_batches.GaussianBatches):
         return before[2]
 
     def joint_draws(self, state: ModelState, places: IntArray, n: int, rng: Generator) -> FloatArray:
-        """Return draws of what measurements of some arms would give, together, shape (n, len(places))."""
-        _, _, centre, spread = self.known(state, 0)
-        x = UNIFORM * state.features[places]
-        return centre + spread * drawn_jointly(self.posterior(state, 0), x, n, rng)
+        """Return draws of what measurements of some arms would give, together and calibrated, shape (n, len(places))."""
+        _, rewards, centre, spread = self.known(state, 0)
+        posterior, x = self.posterior(state, 0), UNIFORM * state.features[places]
+        return centre + spread * calibrated(posterior, rewards, x, drawn_jointly(posterior, x, n, rng))
+
+    def explained(self, state: ModelState) -> float:
+        """Return the share of the variance of rewards that predictions of each by all others explain."""
+        _, rewards, _, _ = self.known(state, 0)
+        predicted, _ = left_out(self.posterior(state, 0), rewards)
+        return 1.0 - float(((rewards - predicted) ** 2).sum() / max(((rewards - rewards.mean()) ** 2).sum(), 1e-300))
 
 
 @dataclass(frozen=True)
@@ -219,6 +227,33 @@ def likelihood(covariance: FloatArray, y: FloatArray) -> tuple[float, FloatArray
     gain = cho_solve((lower, True), y)
     value = 0.5 * float(y @ gain) + float(np.log(np.diag(lower)).sum())
     return value, np.outer(gain, gain) - cho_solve((lower, True), np.eye(len(y)))
+
+
+def left_out(posterior: Posterior, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return what all other measurements predict of each, and its error in deviations ([1]_, Equations 5.10 to 5.12)."""
+    inverse = cho_solve((posterior.lower, True), np.eye(len(y)))
+    gain, precision = inverse @ y, np.diag(inverse)
+    return y - gain / precision, gain / np.sqrt(precision)
+
+
+def calibrated(posterior: Posterior, y: FloatArray, x: FloatArray, draws: FloatArray) -> FloatArray:
+    """Return draws at points x, shape (n, N), that are off their means as rewards y are off their own predictions.
+
+    The distance of a draw from its mean, in deviations, becomes the quantile of the errors of those measurements that
+    were predicted alike (`left_out`) at the same probability: what holds of candidates together stays.
+    """
+    predicted, errors = left_out(posterior, y)
+    mean, deviation = posterior.everywhere(x)
+    total = np.sqrt(deviation**2 + posterior.noise)
+    parts = np.array_split(np.argsort(predicted, kind="stable"), max(1, len(y) // _ALIKE))
+    groups = np.searchsorted([predicted[part[0]] for part in parts[1:]], mean, side="right")
+    found = np.empty_like(draws)
+    for group, part in enumerate(parts):
+        mine, normal = np.flatnonzero(groups == group), ndtri((np.arange(len(part)) + 0.5) / len(part))
+        z = (draws[:, mine] - mean[mine]) / total[mine]
+        inside = np.clip(z, normal[0], normal[-1])
+        found[:, mine] = mean[mine] + total[mine] * (np.interp(inside, normal, np.sort(errors[part])) + z - inside)
+    return found
 
 
 def drawn_jointly(posterior: Posterior, x: FloatArray, n: int, rng: Generator) -> FloatArray:

@@ -17,6 +17,7 @@ from bestarm.settings import check_whole
 from bestarm.streams import Streams
 
 _NUMBERS = 20_000_000  # drawn at most, unless there are fewer than a hundred draws of each candidate
+_EXPLAINED = 0.5  # of the variance of rewards by predictions, below which nobody knows whether the best was measured
 SHARE = "5%"  # of the candidates that are hits, where nobody says what one is
 
 Hits = float | str | list[str] | None  # a reward from which on, a share such as "5%", names
@@ -63,17 +64,19 @@ class Left:
     low: float = math.nan  # the middle 90% of the draws
     high: float = math.nan
     found: float = math.nan  # expected number of hits among those measured
-    best: float = math.nan  # probability that the best of all candidates has been measured
+    best: float = math.nan  # probability that the best of all candidates has been measured; NaN if rewards are noise
     what: str = ""  # a hit in words
     unknown: str = ""  # why nothing is known
 
     def __str__(self) -> str:
         if self.unknown:
             return f"not known: {self.unknown}"
+        best = f"the best has been measured with a probability of {self.best:.2f}"
+        if math.isnan(self.best):
+            best = "whether the best has been measured is not known, since rewards are mostly noise to the policy"
         return (
             f"about {self.hits:.3g} of {self.hits + self.found:.3g} hits are left (90%: {self.low:.0f} to "
-            f"{self.high:.0f}), a hit being {self.what}; the best has been measured with a probability of "
-            f"{self.best:.2f}; by the policy's own posterior, far too sure on screens: docs/what_to_use.md"
+            f"{self.high:.0f}), a hit being {self.what}; {best}; how far to trust it: docs/what_to_use.md"
         )
 
 
@@ -108,7 +111,8 @@ def _computed(search: Any, hits: Any, draws: int) -> Left:
         draws = min(draws, max(100, _NUMBERS // int(open_.sum())))
         rng = Generator(Philox(key=int(Streams.first(1, seed=search.seed).key("what is left"))))
         values = policy.joint_draws(state, np.flatnonzero(open_), draws, rng)
-    best = float((measured.max() >= values.max(axis=1)).mean())
+    noisy = open_.any() and hasattr(policy, "explained") and policy.explained(state) < _EXPLAINED
+    best = math.nan if noisy else float((measured.max() >= values.max(axis=1)).mean())
     n = len(measured) + int(open_.sum())
     if isinstance(hits, float):
         threshold, what = np.full((1, 1), reward(hits, search.aim)), f"a reward of {hits:g} or better"
