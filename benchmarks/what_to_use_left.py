@@ -21,6 +21,7 @@ import pandas as pd
 
 from benchmarks.what_to_use_cases import POOLS, SCREENS, Case, case_of
 from bestarm import Search
+from bestarm_lab.notebooks.section import markdown_table
 
 SHARE = 0.05
 
@@ -52,7 +53,7 @@ def asked(case: Case, run: int) -> pd.DataFrame:
 
 
 def table_of(found: pd.DataFrame) -> pd.DataFrame:
-    """Return the coverage of the nominal 90%, what was left and said, by a share / by a reward, and the best."""
+    """Return the coverage of the nominal 90%, by a share / by a reward, and how often the best was there and said."""
     found = found.assign(covered=(found["left"] >= found["low"]) & (found["left"] <= found["high"]))
     rows = []
     for name, mine in found.groupby("data", sort=False):
@@ -62,9 +63,10 @@ def table_of(found: pd.DataFrame) -> pd.DataFrame:
             {
                 "data": name,
                 "covered": f"{share['covered'].mean():.0%} / {reward['covered'].mean():.0%}",
-                "left, said": f"{share['left'].mean():.1f}, {share['said'].mean():.1f} / {reward['said'].mean():.1f}",
-                "best measured, said": f"{told['best measured'].mean():.2f}, {told['probability'].mean():.2f}",
-                "of": f"{len(told)} of {len(share)}",
+                "best measured, said": f"{told['best measured'].mean():.2f}, {told['probability'].mean():.2f}"
+                if len(told)
+                else "",
+                "said in": f"{len(told) / len(share):.0%}",
             }
         )
     return pd.DataFrame(rows)
@@ -85,7 +87,7 @@ def main() -> None:
             if not ((there["data"] == name) & (there["run"] == run)).any():
                 new = asked(case, run)
                 new.to_csv(given.out, mode="a", header=not given.out.exists(), index=False, float_format="%.6g")
-    print(table_of(pd.read_csv(given.out)).to_markdown(index=False))
+    print(markdown_table(table_of(pd.read_csv(given.out))))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import pandas as pd
 
 from benchmarks.what_to_use import POLICIES
 from benchmarks.what_to_use_comparison import SCREENS, chosen, goals_table, page_table, read, summary
+from benchmarks.what_to_use_left import table_of
 from benchmarks.what_to_use_tried import FILE, TRIED, scores
 from bestarm.search.choices import DEFAULT, Choice
 from bestarm.search.parser import SCREEN_POLICY
@@ -24,6 +25,12 @@ def test_the_table_is_that_of_the_runs():
 def test_goals_are_met_or_missed_as_the_page_says():
     defaults = [chosen(TABLE, list(POLICIES)), chosen(TABLE, list(POLICIES), SCREENS)]
     assert markdown_table(goals_table(MEASURED, list(dict.fromkeys(defaults)))) in PAGE
+
+
+def test_what_was_said_to_be_left_is_as_the_page_says():
+    found = pd.read_csv(ROOT / "benchmarks" / "what_to_use_left.csv")
+    assert markdown_table(table_of(found)) in PAGE
+    assert found.groupby("data", sort=False)["run"].nunique().to_list() == [20] * 3 + [5] * 3
 
 
 def test_the_page_is_short():

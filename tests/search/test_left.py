@@ -45,6 +45,45 @@ def test_draws_have_the_law_of_the_posterior(family, exact, monkeypatch):
     np.testing.assert_allclose(np.cov(found.T), wanted, atol=0.12 * spread.max() ** 2)
 
 
+def test_what_others_predict_is_that_of_fits_without_the_measurement():
+    """By the formulas with all, against a regression for each."""
+    rng = np.random.default_rng(1)
+    x, y = rng.uniform(size=(10, 2)), rng.normal(size=10)
+    p = SmoothGP().fitted(x, y)
+    predicted, errors = any_size.left_out(p, y)
+    k = p.signal * p.model.kernel(((p.known[:, None] - p.known) ** 2).sum(axis=2)) + 1e-8 * p.signal * np.eye(10)
+    for i in range(10):
+        others = np.delete(np.arange(10), i)
+        gain = np.linalg.solve(k[np.ix_(others, others)] + p.noise * np.eye(9), k[others, i])
+        assert predicted[i] == pytest.approx(gain @ y[others])
+        assert errors[i] == pytest.approx((y[i] - predicted[i]) / np.sqrt(k[i, i] + p.noise - gain @ k[others, i]))
+
+
+@pytest.mark.parametrize("law", ["normal", "heavy tails"])
+def test_draws_have_the_errors_of_the_measurements(law, monkeypatch):
+    """Of rewards without a signal: with normal errors nothing changes, with others the tails are theirs."""
+    monkeypatch.setattr(any_size, "_ALIKE", 1000)
+    rng = np.random.default_rng(0)
+    x, new = rng.uniform(size=(300, 2)), rng.uniform(size=(200, 2))
+    y = rng.normal(size=300) if law == "normal" else rng.standard_t(2.5, size=300)
+    y = (y - y.mean()) / y.std()
+    p = SmoothGP().fitted(x, y)
+    before = any_size.drawn_jointly(p, new, 500, rng)
+    after = any_size.calibrated(p, y, new, before)
+    levels = [0.005, 0.05, 0.5, 0.95, 0.995]
+    np.testing.assert_allclose(np.quantile(after, levels), np.quantile(y, levels), atol=0.35)
+    assert (np.abs(np.quantile(before, levels) - np.quantile(y, levels)).max() > 0.5) == (law == "heavy tails")
+
+
+def test_among_noise_nobody_knows_whether_the_best_was_measured():
+    rng = np.random.default_rng(3)
+    search = Search(rng.uniform(size=(200, 3)), "gp")
+    search.tell(pd.DataFrame({"name": search.candidates.names[:60], "reward": rng.standard_t(3.0, size=60)}))
+    left = search.left()
+    assert math.isnan(left.best) and left.low <= left.hits <= left.high
+    assert "whether the best has been measured is not known, since rewards are mostly noise to the policy" in str(left)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_it_is_known_by_policies_with_a_posterior_alone(name):
     """Others say who has one; nothing is ever a number that nobody computed."""

@@ -124,7 +124,7 @@ class PoolGaussian(_AnySize, model_batches.GaussianBatches):
         return before[2]
 
     def joint_draws(self, state: ModelState, places: IntArray, n: int, rng: Generator) -> FloatArray:
-        """Return draws of what measurements of some arms would give, together and calibrated, shape (n, len(places))."""
+        """Return calibrated draws of what measurements of some arms would give, together, shape (n, len(places))."""
         _, rewards, centre, spread = self.known(state, 0)
         posterior, x = self.posterior(state, 0), UNIFORM * state.features[places]
         return centre + spread * calibrated(posterior, rewards, x, drawn_jointly(posterior, x, n, rng))
@@ -230,7 +230,7 @@ def likelihood(covariance: FloatArray, y: FloatArray) -> tuple[float, FloatArray
 
 
 def left_out(posterior: Posterior, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return what all other measurements predict of each, and its error in deviations ([1]_, Equations 5.10 to 5.12)."""
+    """Return what the others predict of each measurement, and its error in deviations ([1]_, Equations 5.10 to 5.12)."""
     inverse = cho_solve((posterior.lower, True), np.eye(len(y)))
     gain, precision = inverse @ y, np.diag(inverse)
     return y - gain / precision, gain / np.sqrt(precision)
