@@ -240,6 +240,8 @@ def shares(table: pd.DataFrame) -> pd.DataFrame:
         index=["family", "case"], columns="policy", values="share", dropna=False
     )
     wide = wide.dropna(subset=list(ORACLES), how="all")
+    if not table["correct"].isna().any():  # nobody refused, and the problems and their data are not needed
+        return wide
     chance = {(c.family, c.number): 1.0 / c.problem.means.shape[1] for c in cases()}
     random = pd.Series([chance[i] for i in wide.index], index=wide.index)
     return wide.apply(lambda column: column.fillna(random))

@@ -71,3 +71,12 @@ def test_the_page_has_the_tables_of_the_runs():
         assert f"## {title}" in page
         assert markdown_table(table) in page
     assert sum(any(c.isalnum() for c in word) for word in page.split()) <= 900
+
+
+def test_the_page_says_on_how_many_instances_mislid_never_errs():
+    found = ratios(pd.read_csv(FILE)).query("family == 'misspecified' and policy == 'mislid'")
+    page = " ".join((ROOT / "docs" / "noisy_pulls.md").read_text(encoding="utf-8").split())
+    assert len(found) == 7
+    assert found.errors.max() == 0.0
+    said = "On the seven others MisLid never errs, with {:.2f} to {:.2f} times the oracle's pulls"
+    assert said.format(found.ratio.min(), found.ratio.max()) in page

@@ -12,7 +12,14 @@ from bestarm_lab.paths import ROOT
 from bestarm_site.cards import raw
 
 FOLDER = ROOT / "benchmarks"
-NO_BENCHMARKS = {"__init__", "__main__", "search_picture", "what_to_use_comparison", "what_to_use_figure"}
+NO_BENCHMARKS = {
+    "__init__",
+    "__main__",
+    "noisy_figure",
+    "search_picture",
+    "what_to_use_comparison",
+    "what_to_use_figure",
+}
 HOW_TO_READ = (
     "What a policy finds, as a share of what chance leaves, on average over runs: 0 is chance, 1 is all that could be "
     "found. Seconds are of the processor, for one run on each data set; with a star, on those that were run."

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 from dataclasses import InitVar, dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -112,8 +113,16 @@ class Fc2fb:
 
     def at(self, stage: int, arms: Arms) -> Any:
         """Return the policy of a stage."""
-        risk = max(self.delta0 ** float(2 ** (self.stages(arms) - stage)), _LEAST_RISK)
-        return replace(self.policy, delta=risk, label=f"{self.policy.label} stage {stage}")
+        after = self.stages(arms) - stage
+        if (stage, after) not in self._made:
+            risk = max(self.delta0 ** float(2**after), _LEAST_RISK)
+            self._made[stage, after] = replace(self.policy, delta=risk, label=f"{self.policy.label} stage {stage}")
+        return self._made[stage, after]
+
+    @cached_property
+    def _made(self) -> dict[tuple[int, int], Any]:
+        """Policies of stages by stage and the number of stages after it."""
+        return {}
 
     def start(self, arms: Arms, streams: Streams) -> Fc2fbState:
         """Return the state before the first pull; refuses a budget whose stages do not hold the first request."""

@@ -22,7 +22,7 @@ from scipy.special import lambertw
 
 from bestarm.designs.optimal_design import information_inverse
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, shared
-from bestarm.models.regression import dot
+from bestarm.models.regression import dot, factorise, solve_lower, solve_upper
 from bestarm.policies.linear.gifa_round import random_argmax
 from bestarm.policies.linear.lingame import adahedge_gap, adahedge_weights
 from bestarm.settings import check_settings
@@ -34,10 +34,10 @@ _MOST_STEPS = 100
 
 
 @njit(cache=True)
-def _loss(x: FloatArray, weights: FloatArray, target: FloatArray, level: float, theta: FloatArray) -> float:
+def _excess_loss(weights: FloatArray, residuals: FloatArray, moves: FloatArray, size: float, level: float) -> float:
     total = 0.0
-    for k in range(len(x)):
-        excess = max(abs(target[k] - dot(x[k], theta)) - level, 0.0)
+    for k in range(len(weights)):
+        excess = max(abs(residuals[k] - size * moves[k]) - level, 0.0)
         total += 0.5 * weights[k] * excess * excess
     return total
 
@@ -50,38 +50,50 @@ def project(x: FloatArray, weights: FloatArray, target: FloatArray, level: float
     steps; where the models hold the target, the first parameter found is kept.
     """
     n_arms, n_features = x.shape
-    loss = _loss(x, weights, target, level, theta)
+    residuals, moves, scale = np.empty(n_arms), np.zeros(n_arms), 0.0
+    slope, step, curvature = np.empty(n_features), np.empty(n_features), np.empty((n_features, n_features))
+    for k in range(n_arms):
+        residuals[k] = target[k] - dot(x[k], theta)
+        scale += weights[k] * target[k] ** 2
+    loss = _excess_loss(weights, residuals, moves, 0.0, level)
     for _ in range(_MOST_STEPS):
-        slope, curvature = np.zeros(n_features), np.zeros((n_features, n_features))
-        scale = 0.0
+        if loss <= _EXACT**2 * scale:
+            break
+        slope[:], curvature[:] = 0.0, 0.0
         for k in range(n_arms):
-            residual = target[k] - dot(x[k], theta)
-            scale += weights[k] * target[k] ** 2
-            excess = residual - min(max(residual, -level), level)
+            excess = residuals[k] - min(max(residuals[k], -level), level)
             if excess != 0.0:
                 for i in range(n_features):
                     slope[i] += weights[k] * excess * x[k, i]
                     for j in range(n_features):
                         curvature[i, j] += weights[k] * x[k, i] * x[k, j]
-        if loss <= _EXACT**2 * scale:
-            break
         ridge = 1e-12 * np.trace(curvature)
         for i in range(n_features):
             curvature[i, i] += ridge
         # a Newton step on the arms beyond the level, halved until the loss falls enough
-        step = np.linalg.solve(curvature, slope)
+        step[:] = slope
+        if level == 0.0:  # the game amplifies rounding: this solver keeps rows of level 0 as they are
+            step[:] = np.linalg.solve(curvature, slope)
+        elif factorise(curvature):
+            solve_lower(curvature, step)
+            solve_upper(curvature, step)
         gain = slope @ step
         if gain <= 1e-14 * loss:
             break
+        for k in range(n_arms):
+            moves[k] = dot(x[k], step)
         size = 1.0
         while size > 1e-12:
-            moved = _loss(x, weights, target, level, theta + size * step)
+            moved = _excess_loss(weights, residuals, moves, size, level)
             if moved <= loss - 1e-4 * size * gain:
                 break
             size *= 0.5
         else:
             break
-        theta += size * step
+        for i in range(n_features):
+            theta[i] += size * step[i]
+        for k in range(n_arms):
+            residuals[k] -= size * moves[k]
         loss = moved
         if level == 0.0:  # least squares: the step is exact
             break
