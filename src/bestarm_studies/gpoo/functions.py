@@ -18,8 +18,7 @@ from bestarm_studies.gpoo.cell_bandit import CellBandit
 @dataclass(frozen=True)
 class KernelExpansion:
     """A function in the span of a kernel, or one for each replication.
-    ``kernel``: k; ``centres`` (ndarray, shape (n, d)): c_j; ``weights`` (ndarray, shape (n,) or (R, n)): the
-    coefficients, shared or one set for each replication."""
+    ``centres`` c_j, shape (n, d); ``weights``, shape (n,) or (R, n): shared, or one set for each replication."""
 
     kernel: Stationary
     centres: FloatArray
@@ -70,10 +69,9 @@ _VARIANCE = 0.1
 @dataclass(frozen=True)
 class Design:
     """How a reward function is made.
-    ``name`` ({"f1", "f2", "f3"}): figure 4 left (similar maxima), Figure 4 right (periodic-like), Figures 5 and 6 (a
-    narrow peak); ``lengthscale``: of the squared exponential kernel with variance 0.1 that makes the function;
-    ``conditioning_variance``: noise variance of the given points. The paper calls 0.005 a standard deviation; read so,
-    f3 reaches 1.7; ``n_regions``: into how many regions [0, 0.9] is divided for f2 and f3."""
+    ``name``: f1 (similar maxima), f2 (periodic-like) or f3 (a narrow peak); ``lengthscale``: of the kernel with
+    variance 0.1 that makes it; ``conditioning_variance``: of the given points (the paper calls 0.005 a standard
+    deviation; read so, f3 reaches 1.7); ``n_regions``: parts of [0, 0.9] for f2 and f3."""
 
     name: Name
     lengthscale: float

@@ -18,8 +18,7 @@ def accuracy_differences(
     rows: pd.DataFrame, left: str, right: str, *, x: str, panel: str, profile: str
 ) -> pd.DataFrame:
     """Return the accuracy of one algorithm minus another's on the same noise, with 95% t-intervals.
-    ``x`` names a column and ``panel`` is a text with columns in braces, as in `bestarm_lab.figures.values.summarise`.
-    """
+    ``x`` names a column, ``panel`` is a text with columns in braces, see `bestarm_lab.figures.values.summarise`."""
     outcomes = {"series", "correct", "simple_regret", "pulls", "round", "stopped", "data", "key"}
     keys = [name for name in rows if name not in outcomes]
     ours, theirs = (rows[rows["series"] == name] for name in (left, right))
@@ -39,8 +38,7 @@ def accuracy_effects(
     rows: pd.DataFrame, sizes: Sequence[int], *, name: str, profile: str, per_arm: int = 20, budget: int = 0
 ) -> pd.DataFrame:
     """Return what each change adds to the accuracy (series "A" and "A | change"), a panel for each K that has rows.
-    Panels' names begin with ``name``. ``budget``, or ``per_arm`` times K, is the budget; where rows lack it (at the
-    smoke profile), their largest."""
+    Panels' names begin with ``name``. The budget is ``budget``, or ``per_arm`` times K, or the largest of the rows."""
     frames = []
     for k in sizes:
         mine = rows[rows["n_arms"] == k]

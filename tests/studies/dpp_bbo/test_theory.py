@@ -468,11 +468,7 @@ def test_steps_of_chains_are_the_first_that_are_near_enough():
 
 def test_distances_to_another_search_are_taken_run_by_run():
     cell = pd.DataFrame(
-        {
-            "replication": [0, 0, 1, 1],
-            "series": ["A", "B", "A", "B"],
-            "candidate_regret": [0.5, 0.2, 0.1, 0.4],
-        }
+        {"replication": [0, 0, 1, 1], "series": ["A", "B", "A", "B"], "candidate_regret": [0.5, 0.2, 0.1, 0.4]}
     )
     found = VALUES["distance_to"].of(cell, {"to": "B"})
     np.testing.assert_allclose(found["A"], [0.3, 0.3])

@@ -365,23 +365,14 @@ class Negative:
 test_bad_input_is_one_clear_error = refused(
     lambda call: call(np.linspace(0, 1, 4)[:, None], np.zeros(4)),
     (lambda x, y: AggregatedGP(RBF, 0.0), "noise_variance must be positive, got 0.0"),
-    (
-        lambda x, y: AggregatedGP(RBF, 1.0).fit(x, y, np.ones((3, 4))),
-        r"averaging must have .* \(4, 4\), got \(3, 4\)",
-    ),
+    (lambda x, y: AggregatedGP(RBF, 1.0).fit(x, y, np.ones((3, 4))), r"averaging must have .* \(4, 4\), got \(3, 4\)"),
     (lambda x, y: AggregatedGP(RBF, 1.0).fit(x[:, 0], y), "points must have two axes"),
     (lambda x, y: AggregatedGP(RBF, 1.0).fit(np.full((4, 1), np.nan), y), "points must be finite, got nan"),
     (lambda x, y: AggregatedGP(RBF, 1.0).fit(x, np.full(4, np.inf)), "rewards must be numbers, or NaN"),
-    (
-        lambda x, y: AggregatedGP(RBF, 1.0).fit(x, y).update(np.ones((1, 2)), y[:1]),
-        "points must have 1 coordinates",
-    ),
+    (lambda x, y: AggregatedGP(RBF, 1.0).fit(x, y).update(np.ones((1, 2)), y[:1]), "points must have 1 coordinates"),
     (lambda x, y: AggregatedGP(RBF, 1.0).fit(x, y).predict(x, np.ones((1, 3))), "averaging must have 4 columns"),
     (lambda x, y: AggregatedGP(RBF, 1.0).fit(x, y).predict(np.ones((3, 2))), "must have 1 coordinates, got 2"),
-    (
-        lambda x, y: AggregatedGP(RBF, 1.0).fit(np.tile(x, 2), y).predict(x),
-        "must have 2 coordinates, got 1",
-    ),
+    (lambda x, y: AggregatedGP(RBF, 1.0).fit(np.tile(x, 2), y).predict(x), "must have 2 coordinates, got 1"),
     (lambda x, y: AggregatedGP(RBF, 1.0).prior(1, 2).update(x, y), "must have 2 coordinates, got 1"),
     (
         lambda x, y: AggregatedGP(RBF, 1.0).prior(3).update(x, np.zeros((2, 4))),
@@ -390,10 +381,7 @@ test_bad_input_is_one_clear_error = refused(
     (lambda x, y: AggregatedGP(RBF, 1.0).fit(x, y[None, None]), "rewards must have one axis, or two"),
     (lambda x, y: AggregatedGP(NoNumber(), 1.0).fit(x, y), "kernel must give a finite covariance"),
     (lambda x, y: AggregatedGP(NoNumber(), 1.0).prior().predict(x), "kernel must give a finite covariance"),
-    (
-        lambda x, y: AggregatedGP(Negative(), 0.5).fit(x, y),
-        "not positive definite: pivot 0 of replication 0 is -0.5",
-    ),
+    (lambda x, y: AggregatedGP(Negative(), 0.5).fit(x, y), "not positive definite: pivot 0 of replication 0 is -0.5"),
     (lambda x, y: Stationary("rbf", 1.0, -1.0), "lengthscale must be positive, got -1.0"),
     (lambda x, y: Stationary("linear"), "family must be one of rbf, matern52, matern32, exponential, got 'linear'"),
 )

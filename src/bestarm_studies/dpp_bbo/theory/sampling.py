@@ -29,9 +29,8 @@ def chain_rows(
     replications: int, n: int, ks: Sequence[int], noise: float, n_steps: int, *, seed: int = 0, workers: int = 1
 ) -> pd.DataFrame:
     r"""Return how far both chains are from their k-DPP after every number of steps, by transition matrices.
-    ``from_greedy`` and ``from_worst`` are distances in total variation; ``stated`` are steps that suffice for 0.01 from
-    the greedy set by the bounds of `bestarm.designs.k_dpp_mixing`; ``stationary`` is the largest entry of :math:`\pi
-    P-\pi`."""
+    ``stated`` are steps that suffice for 0.01 from the greedy set by the bounds of `bestarm.designs.k_dpp_mixing`;
+    ``stationary`` is the largest entry of :math:`\pi P-\pi`."""
     frames = []
     for item in range(replications):
         kernel = batch_kernel(n, noise, seed, item)

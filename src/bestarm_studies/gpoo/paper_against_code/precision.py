@@ -20,9 +20,7 @@ def precision_rows(
     workers: int = 1,
 ) -> pd.DataFrame:
     """Return how far the model's means are from the true averages of divided nodes and of leaves in every run.
-    ``budgets`` (sequence of int): after how many evaluations. Returns ``convention, series, replication, budget``, and,
-    of a run's nodes of the kind that ``series`` names, the means of ``error``, |posterior mean - true average|, and of
-    ``sd``, the posterior standard deviation."""
+    Of a run's nodes of a kind after ``budgets``: means of ``error``, |posterior mean - true average|, and of ``sd``."""
     return of_all(_precision_of, searches, conventions, workers, replications, seed, budgets)
 
 

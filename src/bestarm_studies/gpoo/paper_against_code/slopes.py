@@ -18,10 +18,9 @@ def slope_values(
     growth: pd.DataFrame, slopes: Mapping[str, pd.DataFrame], controls: Mapping[str, pd.DataFrame], profile: str
 ) -> pd.DataFrame:
     """Return what the slope of GPTree's modulus does, as plotted values; x is the slope.
-    ``growth``: rows of `bestarm_studies.gpoo.trees.growth_rows`, with series "GPTree, slope s"; ``slopes``: function to
-    rows of regret of the same series; ``controls``: function to rows that have the series "GP-UCB on 64 cells". Returns
-    panel "leaves": how many there are before the first reward. One panel for each function: the mean regret over
-    `BUDGETS`, of GP-UCB the same at every slope, and ``off peak``, the share of runs that end off the highest peak."""
+    ``growth`` are rows of `bestarm_studies.gpoo.trees.growth_rows`; ``slopes`` and ``controls`` are rows of regret by
+    function. Panel "leaves": before the first reward; one panel a function: the mean regret over `BUDGETS`, and ``off
+    peak``, the share of runs that end off the highest peak."""
 
     def by_slope(rows: pd.DataFrame) -> pd.DataFrame:
         slope = rows["series"].str.extract(r"slope ([\d.]+)")[0].astype(float)

@@ -15,10 +15,8 @@ def ranking_values(
     settings: pd.DataFrame, others: pd.DataFrame, rivals: Mapping[str, Sequence[str]], panel: str, profile: str
 ) -> pd.DataFrame:
     """Return how GPOO under each setting stands against other algorithms: paired differences of mean regret.
-    ``settings``: rows whose series are "S = s, setting"; ``others``: rows of the other algorithms on the same function,
-    hence on the same noise; ``rivals``: for each "S = s" the series of ``others`` that it is compared with; ``panel``,
-    ``profile``: function; scale. Returns columns of a figure's CSV: x is the setting, the series "S = s against rival",
-    the statistic the measure; a value below 0 is in GPOO's favour."""
+    Series of ``settings`` are "S = s, setting"; ``others`` are on the same noise; ``rivals``: for each "S = s" series
+    of ``others``. x is the setting, the series "S = s against rival"; a value below 0 is in GPOO's favour."""
     budgets = sorted(set(settings["budget"]) & set(range(BUDGETS[0], BUDGETS[1] + 1)))
     both = pd.concat([settings, others])
     both = both[both["budget"].isin(budgets) & both["budget"].between(*BUDGETS)]

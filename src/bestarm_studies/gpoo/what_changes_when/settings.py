@@ -82,10 +82,8 @@ def setting_effects(
     found: Mapping[str, pd.DataFrame], references: Mapping[str, str], budget: int, panel: str, profile: str
 ) -> pd.DataFrame:
     """Return what each setting adds to GPOO's regret at one budget: paired differences with 95% intervals.
-    ``found`` (mapping of str to DataFrame): what is varied to rows whose series are "S = s, setting"; ``references``
-    (mapping of str to str): what is varied to the setting that the others are compared with; ``budget``: number of
-    evaluations; ``panel``, ``profile``: function; scale. Returns columns of a figure's CSV: the series is "GPOO (S =
-    s)", x the setting, and empty for the reference itself."""
+    ``found``: what is varied to rows whose series are "S = s, setting"; ``references``: what is varied to the setting
+    that the others are compared with. The series is "GPOO (S = s)", x the setting, empty for the reference."""
     table = []
     for varied, rows in found.items():
         mine = rows[rows["budget"] == budget]

@@ -26,8 +26,7 @@ _BINARY_SIGMA = 0.5  # the largest standard deviation of a reward of 0 or 1
 
 def instance_gaps(experiments: Mapping[str, Any], profile: str) -> pd.DataFrame:
     """Return the gap between the best two means in standard deviations of one reward, a series for each experiment.
-    Instances are drawn anew for each run: in each cell of the experiment the median and the largest of 200 of them are
-    taken. Statistics are the smallest and the largest median over the cells, and the largest gap of all."""
+    Of 200 instances of each cell: the smallest and the largest median over the cells, and the largest gap of all."""
     lines = []
     for name, experiment in experiments.items():
         cells = {tuple(cell.where.items()): cell for cell in experiment.cells("laptop")}

@@ -83,8 +83,7 @@ def linear_misfit(data: DrugData) -> tuple[int, float]:
 
 def baselines_from_binary(data: DrugData, *, signed: bool = False) -> FloatArray:
     """Return the baseline's scores with a binary direction, which Algorithm 3 prints, in place of its values.
-    ``data``: the files; ``signed``: whether a gene that is lower in patients is -1; printed is 0, and then it counts
-    for nothing."""
+    ``signed``: whether a gene that is lower in patients is -1; printed is 0, and then it counts for nothing."""
     states = data.binary_phenotype.on(data.network.genes)[0]
     signatures = data.signatures.select([drug.cid for drug in data.drugs]).on(data.network.genes)
     return reversion_score(2.0 * states - 1.0 if signed else states, signatures)

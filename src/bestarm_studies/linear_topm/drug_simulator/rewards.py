@@ -22,10 +22,8 @@ def reward_rows(replications: int, seed: int, workers: int = 1) -> pd.DataFrame:
 
 def reward_rows_of(data: DrugData, n_tables: int, seed: int) -> pd.DataFrame:
     """Simulate every labelled drug in every patient, and put the recorded table beside it.
-    ``data``: the authors' files or their stand-in; ``n_tables``: tables; each has one random trajectory for each drug
-    and patient. Returns columns ``convention`` (``as_written``: simulated here, ``as_coded``: the authors' table, as
-    replication 0), ``series`` (drug), ``label`` (1 anti-epileptic, -1 pro-convulsant), ``in_paper``, ``baseline``,
-    ``replication`` (table), ``patient``, ``reward``, ``data``."""
+    ``n_tables``: each has one random trajectory for each drug and patient. ``as_written``: simulated here;
+    ``as_coded``: the authors' table, as replication 0."""
     simulated = _rows(data, data.simulator(data.labelled).rewards(streams(n_tables, seed)))
     recorded = _rows(data, data.rewards[None])
     both = {"as_written": simulated, "as_coded": recorded}

@@ -39,8 +39,7 @@ def hit_ratios(rows: pd.DataFrame, ranks: Sequence[int] = RANKS) -> FloatArray:
 
 def separation(rows: pd.DataFrame) -> pd.DataFrame:
     """Return how far the mean score of anti-epileptic drugs lies above that of pro-convulsant ones, in each table.
-    Returns one row a table; columns: the ten drugs of the paper, all labelled drugs, and as many drugs as the paper
-    has, but those of each table that make the difference largest."""
+    Columns: the paper's ten drugs, all labelled drugs, and the ten of each table that make the difference largest."""
     scores, labels = mean_scores(rows)
     ten = rows.drop_duplicates("series")["in_paper"].to_numpy(dtype=bool)
     ae, pc = labels > 0, labels < 0
@@ -97,9 +96,7 @@ def hit_ratio_values(data: DrugData, rows: pd.DataFrame, seed: int) -> pd.DataFr
 
 def reward_values(data: DrugData, rows: pd.DataFrame, profile: str, seed: int) -> pd.DataFrame:
     """Return the plotted values of Figure 5, in the columns of a figure's CSV.
-    Of each drug the mean and quantiles of its rewards (``as_coded``: the recorded table; ``as_written``: all
-    simulated tables, the mean with its 95% t-interval over tables) and its baseline; the separation of the two kinds of
-    drugs over tables; hit ratios."""
+    Of each drug the mean (95% t-interval over simulated tables), quantiles and baseline; separations; hit ratios."""
     table = []
     ten = rows[rows["in_paper"]]
     for (convention, series), group in ten.groupby(["convention", "series"], sort=False):

@@ -64,8 +64,7 @@ def bound_figure(
     values: pd.DataFrame, rules: Sequence[str], headings: Mapping[str, str], *, title: str, setting: str = ""
 ) -> Figure:
     """Return the mean sample complexity below its bound, and how many times the bound exceeds a run.
-    ``values``: see `bestarm_studies.linear_topm.theory.findings.bound_values`; ``rules`` (sequence of str): series;
-    ``headings`` (mapping of str to str): panels, which are instances, from top to bottom with their names."""
+    ``values``: of `bound_values`; ``rules``: series; ``headings``: panels, which are instances, from top to bottom."""
     figure, (left, right) = plt.subplots(1, 2, figsize=wide(1, 3.0))
     _draw_pulls_and_bounds(left, values, rules)
     left.set_title("pulls, and the bound above them")

@@ -18,9 +18,8 @@ def kept(
     name: str, key: str, modules: Sequence[str], compute: Callable[[], dict[str, FloatArray]]
 ) -> dict[str, FloatArray]:
     """Return what ``compute`` returns; what was computed before from the same inputs by the same code is read.
-    ``key`` is a hash of the inputs, and the text of ``modules`` counts as well. Files ``name-...`` lie in the folder
-    ``arrays`` of ``$BESTARM_STORE``, by default ``_store/``, which may be deleted at any time. A file is renamed into
-    its place when it is whole; one that cannot be read is computed anew."""
+    ``key`` is a hash of the inputs; the text of ``modules`` counts as well. Files lie in the folder ``arrays`` of
+    ``$BESTARM_STORE``, are renamed when whole, and may be deleted; what cannot be read is computed anew."""
     code = hashlib.sha256("".join(inspect.getsource(sys.modules[module]) for module in modules).encode()).hexdigest()
     file = Path(os.environ.get("BESTARM_STORE", STORE)) / "arrays" / f"{name}-{key}-{code[:16]}.npz"
     if file.is_file():

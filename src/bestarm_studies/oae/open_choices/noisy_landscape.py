@@ -21,8 +21,7 @@ from bestarm_studies.oae.landscapes import Landscape, landscape
 @dataclass(frozen=True)
 class NoisyLandscape(Landscape):
     """A landscape whose responses are seen with Gaussian noise.
-
-    ``sigma``: standard deviation of one evaluation; ``evaluations``: evaluations that one pull averages."""
+    ``sigma``: standard deviation of one evaluation; ``evaluations``: how many one pull averages."""
 
     sigma: float = 0.0
     evaluations: int = 1
@@ -34,10 +33,8 @@ class NoisyLandscape(Landscape):
 
 def noisy_landscape(name: str, sigma: float, evaluations: int = 1, n_arms: int = 1000) -> NoisyLandscape:
     """Return one of the four landscapes with noisy responses (Algorithm 4).
-
-    ``name``, ``n_arms``: see `bestarm_studies.oae.landscapes.landscape`; ``sigma``: standard deviation of one
-    evaluation; the highest hill is 1; ``evaluations``: evaluations that one pull averages. Raises ValueError for an
-    unknown name, too few arms, negative noise or no evaluation."""
+    ``sigma``, ``evaluations``: as of `NoisyLandscape`; the highest hill is 1. Raises ValueError for an unknown name,
+    too few arms, negative noise or no evaluation."""
     if not sigma >= 0 or evaluations < 1:
         raise ValueError(f"sigma must be at least 0 and evaluations at least 1, got {sigma} and {evaluations}.")
     return NoisyLandscape(**asdict(landscape(name, n_arms)), sigma=sigma, evaluations=evaluations)

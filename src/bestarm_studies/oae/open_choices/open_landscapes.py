@@ -19,8 +19,7 @@ _WIDTH = 0.9
 @dataclass(frozen=True)
 class OpenLandscape(Landscape):
     """One hill or four, of any width and heights.
-
-    ``hills`` (tuple of (centre, height)): the four of them; of one hill this says nothing."""
+    ``hills``: (centre, height) of the four; of one hill this says nothing."""
 
     hills: tuple[tuple[float, float], ...] = HILLS["right"]
 
@@ -36,11 +35,9 @@ def open_landscape(
     name: str, hole: str = "interval", hills: str = "right", width: float = 1.0, scale: float = 1.0, seed: int = 0
 ) -> OpenLandscape:
     """Return one of the four landscapes, drawn otherwise.
-
-    ``name``, ``hole``, ``scale``, ``seed``: as of `bestarm_studies.oae.landscapes.landscape`; ``hills`` ({"right",
-    "inner", "rivals"}): which of the four hills is the highest, or that the others are nearly as high, see `HILLS`;
-    ``width``: factor of the width of all hills, the one hill's, too. Raises ValueError for an unknown name, hole or
-    drawing, or hills without width."""
+    ``hills``: which of the four is the highest ("right", "inner"), or that the others are nearly as high ("rivals");
+    ``width``: a factor, of the one hill, too; others are as of `landscape`. Raises ValueError for an unknown name, hole
+    or drawing, or hills without width."""
     if hills not in HILLS:
         raise ValueError(f"hills must be one of {', '.join(HILLS)}, got {hills!r}.")
     plain = landscape(name, hole=hole, width=width, scale=scale, seed=seed)
