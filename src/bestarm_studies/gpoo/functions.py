@@ -132,20 +132,6 @@ def reward_function(
     return DesignedBandit(f"GPOO {name}", design.function(), partition, sigma, n_points=n_points, design=design)
 
 
-def two_peaks(*, arity: int = 2, n_representatives: int = 1, sigma: float = 0.1) -> CellBandit:
-    """Return a function on the unit square, beyond the paper: the posterior mean given eight points.
-    Two peaks differ by a tenth, as the two best ones of f1 do; the best point is found on a fine grid."""
-    x = np.array([(0.2, 0.8), (0.75, 0.3), (0.1, 0.1), (0.9, 0.9), (0.5, 0.5), (0.2, 0.45), (0.5, 0.85), (0.45, 0.15)])
-    y = np.array([0.98, 0.87, 0.1, 0.05, 0.1, 0.1, 0.05, 0.1])
-    function = posterior_mean(Stationary("rbf", _VARIANCE, 0.15), x, y, 0.005)
-    side = np.linspace(0.0, 1.0, 501)
-    grid = np.stack([g.ravel() for g in np.meshgrid(side, side, indexing="ij")], axis=1)
-    values = np.concatenate([function(part) for part in np.array_split(grid, 50)])
-    best = int(values.argmax())
-    partition = Partition(arity, n_representatives, (0.0, 0.0), (1.0, 1.0))
-    return CellBandit("two peaks", function, partition, sigma, (tuple(grid[best].tolist()), float(values[best])))
-
-
 def prior_bandit(
     n_functions: int,
     seed: int,

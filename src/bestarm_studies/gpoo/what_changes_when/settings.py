@@ -57,14 +57,6 @@ FUNCTION_READINGS = of_problem(
 FEEDBACK_READINGS = of_problem(
     {"representatives": {}, "whole cell": {"feedback": "average"}, "integral": {"feedback": "integral"}}
 )
-DELTA_RATIOS = {
-    f"S = {size}, K = {arity}, δ = 14·{base}^-h": gpoo(
-        size, partial(GPOO, delta_ratio=round(1 / base, 12)), arity=arity
-    )
-    for arity in (3, 4, 5)
-    for base in (2, arity)  # δ falls as written, or like the cells
-    for size in FEEDBACKS
-}
 
 
 def setting_values(
@@ -106,16 +98,12 @@ SIZE_STYLES = {"S = 1": Style("#0072B2", "s"), "S = 10": Style("#4B97E2", "o", "
 
 def settings_figure(values: pd.DataFrame, *, title: str, setting: str = "", x: str = "") -> Figure:
     """Return regret against a setting: a column for each function, a row for each convention.
-    A marker for each S, filled at the last budget and open at the first. Settings that are "name = number" stand on
-    a logarithmic axis, joined by lines; others are categories."""
+    A marker for each S, filled at the last budget and open at the first; settings are "name = number"."""
     conventions = [c for c in CONVENTIONS if c in set(values["convention"])]
     panels = list(dict.fromkeys(values["panel"]))
     budgets = sorted(values["statistic"].unique(), key=lambda text: int(text.split()[-1]))
-    numbers = pd.to_numeric(values["x"].astype(str).str.extract(r"^\D*?([\d.]+)$")[0], errors="coerce")
-    continuous = bool(numbers.notna().all()) and values["x"].nunique() > 2
-    words = values["x"].astype(str).str.replace(r"14·(\d)\^-h", r"$14\\cdot\1^{-h}$", regex=True)
-    shown = values.assign(x=numbers if continuous else words)
-    shown = shown.assign(series=shown["series"] + ", " + shown["statistic"])
+    numbers = pd.to_numeric(values["x"].astype(str).str.extract(r"^\D*?([\d.]+)$")[0])
+    shown = values.assign(x=numbers, series=values["series"] + ", " + values["statistic"])
     order = [f"{size}, {budget}" for size in SIZE_STYLES for budget in budgets]
     styles = {
         f"{size}, {budget}": Style(colour, marker, "-" if budget == budgets[-1] else "--")
@@ -128,7 +116,7 @@ def settings_figure(values: pd.DataFrame, *, title: str, setting: str = "", x: s
     for row, convention in enumerate(conventions):
         for axis, panel in zip(axes[row], panels, strict=True):
             mine = shown[(shown["panel"] == panel) & (shown["convention"] == convention)]
-            draw_lines(axis, mine, order, styles=styles, log="x" * continuous, possible=(0.0, None))
+            draw_lines(axis, mine, order, styles=styles, log="x", possible=(0.0, None))
             for line in axis.lines:
                 if str(line.get_label()).endswith(budgets[0]) and len(budgets) > 1:
                     line.set(markerfacecolor="white", markeredgecolor=line.get_color(), markeredgewidth=1.2)
