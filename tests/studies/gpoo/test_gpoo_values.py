@@ -9,11 +9,16 @@ from bestarm_lab.figures.values import COLUMNS, summarise
 from bestarm_studies.gpoo.aggregation.children_and_representatives import grid_figure, log_regret_grid
 from bestarm_studies.gpoo.functions import reward_function
 from bestarm_studies.gpoo.paper_against_code.audit import audit_effects, effects_table
-from bestarm_studies.gpoo.paper_against_code.slopes import slope_values
+from bestarm_studies.gpoo.paper_against_code.causes import slope_values
 from bestarm_studies.gpoo.regret.figures import regret_figure
 from bestarm_studies.gpoo.values import difference_values, function_values, regret_of
-from bestarm_studies.gpoo.what_changes_when.ranking import ranking_table, ranking_values
-from bestarm_studies.gpoo.what_changes_when.settings import setting_effects, setting_values, settings_figure
+from bestarm_studies.gpoo.what_changes_when.settings import (
+    ranking_table,
+    ranking_values,
+    setting_effects,
+    setting_values,
+    settings_figure,
+)
 
 N = 40
 

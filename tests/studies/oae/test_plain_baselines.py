@@ -22,8 +22,8 @@ from bestarm_studies.oae.first_hits import first_hits, until_found
 from bestarm_studies.oae.landscapes import landscape
 from bestarm_studies.oae.robustness import CHOICES
 from bestarm_studies.oae.values import by_set
+from bestarm_studies.oae.vanilla.experiments import PLAIN, ModelSearch
 from bestarm_studies.oae.vanilla.figures import divergence_values
-from bestarm_studies.oae.vanilla.plain_baselines import PLAIN, ModelSearch
 
 
 def searched(policy, replications):
