@@ -9,7 +9,7 @@ CEILINGS = {  # lines of Python, or of YAML
     "src/bestarm_lab/**/*.py": 9_700,
     "src/bestarm_objectives/**/*.py": 3250,
     "src/bestarm_plain/**/*.py": 2000,
-    "src/bestarm_studies/**/*.py": 20_200,
+    "src/bestarm_studies/**/*.py": 20_150,
     "tests/**/*.py": 37_600,
     "src/bestarm_studies/**/*.yaml": 7180,
 }

@@ -132,8 +132,7 @@ def real_figure(
 
 
 def ratio_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
-    """Return the distributions of the ratio of two complexity constants, as written and as coded.
-    ``values``: see `bestarm_studies.linear_topm.values.ratio_values`; sizes of the instance from top to bottom."""
+    """Return the distributions of the ratio of two complexity constants, as written and as coded."""
     headings = {"as_written": "as written: columns, σ = 1/2", "as_coded": "as coded: spectral norm, σ = 1"}
     figure, axes = plt.subplots(1, 2, figsize=wide(1, 2.6), sharex=True, sharey=True)
     for axis, (convention, heading) in zip(axes, headings.items(), strict=True):

@@ -153,8 +153,7 @@ def on_fitted(
 
 
 def landscape_searches(runs: Mapping[str, int], **choice: Any) -> dict[str, Experiment]:
-    """Return all searches of the landscapes, with ``choice`` for `bestarm_studies.oae.experiments.on_lines`.
-    ``choice`` is for `on_lines`; ``runs``, at the profile paper, where 25 leave claims undecided."""
+    """Return all searches of the landscapes, with ``choice`` for `bestarm_studies.oae.experiments.on_lines`."""
     choice = {"laptop_runs": FEW_RUNS, **choice}
     cut = {**CUT, **choice}
     short, longer = {**cut, "rounds": 30}, {**cut, "rounds": 50}

@@ -23,31 +23,31 @@ SHORT_PARTS = {"share": "share of runs", "batches": "batches until\na top arm"}
 
 
 def scale_words(experiments: Sequence[tuple[Experiment, Profile]], series: Sequence[str]) -> str:
-    """Return in words how long the networks of some series were trained, and over how many batches they searched.
-    Experiments, with the profile of their rows, are compared over the batches that all of them have."""
-    cuts: dict[str, list[int]] = {}
-    for experiment, profile in experiments:
-        known = {k for s in series if s in experiment.series for k in settings_of(_policy(experiment.series[s]))}
-        settings = _PAPER | dict(experiment.scale(profile).settings)
-        for name in _PAPER:
-            if name in known:
-                cuts.setdefault(name, []).append(settings[name])
-    words = []
-    for name, text in (("steps", "{} training steps"), ("rounds", "{} batches"), ("members", "ensembles of {}")):
-        if name in cuts:
-            cut = min(cuts[name])
-            words.append(text.format(cut) + (f" (paper: {_PAPER[name]})" if cut < _PAPER[name] else ""))
-    own = all(min(found) >= _PAPER[name] for name, found in cuts.items())
+    """Return in words how long the networks of some series were trained, and over how many batches they searched."""
+    words = cut_words(experiments, series, _PAPER)
+    own = not any("(paper: " in word for word in words)
     return ("the paper's own scale: " if own else "") + ", ".join(words)
 
 
-def _policy(series: object) -> object:
-    return getattr(series, "policy", series)
+def cut_words(
+    experiments: Sequence[tuple[Experiment, Profile]], series: Sequence[str], paper: Mapping[str, int]
+) -> list[str]:
+    """Return the least steps, batches and members of some series in words, beside those of the ``paper`` if cut."""
+    cuts: dict[str, list[int]] = {}
+    for experiment, profile in experiments:
+        policies = [
+            getattr(experiment.series[s], "policy", experiment.series[s]) for s in series if s in experiment.series
+        ]
+        settings = {**paper, **experiment.scale(profile).settings}
+        for name in {k for policy in policies for k in settings_of(policy)} & paper.keys():
+            cuts.setdefault(name, []).append(settings[name])
+    texts = {"steps": "{} training steps", "rounds": "{} batches", "members": "ensembles of {}"}
+    least = {name: min(cuts[name]) for name in texts if name in cuts}
+    return [texts[n].format(k) + (f" (paper: {paper[n]})" if k < paper[n] else "") for n, k in least.items()]
 
 
 def draw_share_found(axis: Axes, values: pd.DataFrame, order: Sequence[str]) -> Axes:
-    """Draw the share of runs that have seen a top arm against the batch, and the exact law of random batches dotted.
-    Bands end where all runs have. At the right margin stands how many runs of a series never did, if any."""
+    """Draw the share of runs that have seen a top arm against the batch, and the exact law of random batches dotted."""
     mine = values[values["statistic"] == "share found"]
     over = mine.groupby("series", sort=False)["value"].shift() >= 1.0
     banded = mine.assign(low=mine["low"].mask(over), high=mine["high"].mask(over))

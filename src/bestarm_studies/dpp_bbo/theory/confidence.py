@@ -90,8 +90,7 @@ def coverage_rows(
     seed: int = 0,
     workers: int = 1,
 ) -> pd.DataFrame:
-    """Return how often GP-BUCB's intervals miss f, by position in the batch, beside those with rewards at once.
-    ``inflation`` is :math:`e^C` with the C of Desautels and others; the columns are means over the batches of a run."""
+    """Return how often GP-BUCB's intervals miss f, by position in the batch, beside those with rewards at once."""
     functions = problem(replications=replications)
     frames = []
     for size, policy in searches.items():

@@ -229,8 +229,7 @@ def bound_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
 
 
 def curve_values(rows: pd.DataFrame, order: Sequence[str], profile: str) -> pd.DataFrame:
-    """Return the mean cumulative regret of searches against their batches T, with Theorem 3.3's bound for UCB.
-    ``rows`` are those of ``gp_draws``; ``worst arms`` is what TB of the worst arms cost on average."""
+    """Return the mean cumulative regret of searches against their batches T, with Theorem 3.3's bound for UCB."""
     mine = rows[rows["series"].isin(order) & (rows["round"] > 1)]
     mine = mine.assign(T=mine["round"] - 1)
     regret = summarise(mine, {"regret": ("total_regret", "mean")}, x="T", panel="regret", profile=profile)

@@ -1,4 +1,4 @@
-r"""What a sample of a k-DPP costs, exactly and by chains."""
+r"""The cost of a sample of a k-DPP, exactly and by chains."""
 
 import time
 from collections.abc import Callable, Sequence

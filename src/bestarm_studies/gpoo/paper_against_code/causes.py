@@ -99,8 +99,7 @@ def precision_rows(
     conventions: Sequence[str] = ("as_written",),
     workers: int = 1,
 ) -> pd.DataFrame:
-    """Return how far the model's means are from the true averages of divided nodes and of leaves in every run.
-    Of a run's nodes of a kind after ``budgets``: means of ``error``, |posterior mean - true average|, and of ``sd``."""
+    """Return how far the model's means are from the true averages of divided nodes and of leaves in every run."""
     return of_all(_precision_of, searches, conventions, workers, replications, seed, budgets)
 
 

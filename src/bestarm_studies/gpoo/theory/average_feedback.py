@@ -133,8 +133,7 @@ def azuma(test: Test) -> Decision:
 
 
 def average_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
-    """Return AVE-StoOO's regret and the bound of Theorem 3 against the budget, as plotted values.
-    Statistics: "largest regret" over runs, "bound", and "binds", 1 where the bound is less than f varies."""
+    """Return AVE-StoOO's regret and the bound of Theorem 3 against the budget, as plotted values."""
     groups = rows.groupby(["series", "budget"], sort=False)
     kinds = {"regret": "max", "bound": "first", "regret_binds": "first", "replication": "nunique"}
     names = {"regret": "largest regret", "regret_binds": "binds", "replication": "n", "budget": "x"}

@@ -25,8 +25,7 @@ def envelope_rows(
     sizes: Sequence[int],
     workers: int = 1,
 ) -> pd.DataFrame:
-    """Return of how many leaves of each run the Lipschitz envelope exceeds the b-value.
-    ``sizes``: S, one series each. Leaves of all rounds count whose average is in its interval."""
+    """Return of how many leaves of each run the Lipschitz envelope exceeds the b-value."""
     found = [_envelopes_of(problem(n_representatives=size), policy, replications, seed) for size in sizes]
     names = [f"S = {size}" for size in sizes]
     return pd.concat([rows.assign(series=name) for name, rows in zip(names, found, strict=True)], ignore_index=True)

@@ -64,8 +64,7 @@ FEEDBACK_READINGS = of_problem(
 def setting_values(
     rows: pd.DataFrame, panel: str, profile: str, budgets: Sequence[int], metric: str = "aggregated_regret"
 ) -> pd.DataFrame:
-    """Return mean regret with 95% intervals at some budgets; series are "S = s, setting", split into series and x.
-    The statistic is "N = budget"."""
+    """Return mean regret with 95% intervals at some budgets; series are "S = s, setting", split into series and x."""
     mine = rows[rows["budget"].isin(budgets)]
     found = summarise(mine, {"mean": (metric, "mean")}, panel="N = {budget}", profile=profile)
     parts = found["series"].str.split(", ", n=1, expand=True)
@@ -99,8 +98,7 @@ SIZE_STYLES = {"S = 1": Style("#0072B2", "s"), "S = 10": Style("#4B97E2", "o", "
 
 
 def settings_figure(values: pd.DataFrame, *, title: str, setting: str = "", x: str = "") -> Figure:
-    """Return regret against a setting: a column for each function, a row for each convention.
-    A marker for each S, filled at the last budget and open at the first; settings are "name = number"."""
+    """Return regret against a setting: a column for each function, a row for each convention."""
     conventions = [c for c in CONVENTIONS if c in set(values["convention"])]
     panels = list(dict.fromkeys(values["panel"]))
     budgets = sorted(values["statistic"].unique(), key=lambda text: int(text.split()[-1]))

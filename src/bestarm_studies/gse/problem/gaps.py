@@ -42,8 +42,7 @@ def instance_gaps(experiments: Mapping[str, Any], profile: str) -> pd.DataFrame:
 
 
 def instance_figure(values: pd.DataFrame, names: Mapping[str, str], *, title: str, setting: str = "") -> Figure:
-    """Return how large gaps are beside the noise: a line for each experiment, from `instance_gaps`.
-    ``names`` are the experiments from top to bottom, in words."""
+    """Return how large gaps are beside the noise: a line for each experiment, from `instance_gaps`."""
     table = values.pivot(index="series", columns="statistic", values="value")
     figure, axis = plt.subplots(figsize=wide(1, 0.28 * len(names) + 1.0))
     labels = "median gap, over the cells of a figure", "largest gap of any instance"

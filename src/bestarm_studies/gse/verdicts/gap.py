@@ -143,8 +143,7 @@ def gap_table(values: pd.DataFrame) -> pd.DataFrame:
 def closing_figure(
     values: pd.DataFrame, titles: Mapping[str, str], *, names: Mapping[str, str], title: str, setting: str = ""
 ) -> Figure:
-    """Return what changes close of a gap, from `gap_values`: a column a panel, a line a change, a band for the gap.
-    ``titles`` and ``names`` map panels, from left to right, and changes, from top to bottom, to words."""
+    """Return what changes close of a gap, from `gap_values`: a column a panel, a line a change, a band for the gap."""
     figure, axes = plt.subplots(1, len(titles), figsize=wide(1, 0.3 * len(names) + 1.2), sharex=True, sharey=True)
     for axis, (panel, heading) in zip(np.atleast_1d(axes), titles.items(), strict=True):
         mine = values[values["panel"] == panel]

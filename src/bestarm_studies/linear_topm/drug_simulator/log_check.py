@@ -26,8 +26,7 @@ class Check(NamedTuple):
 
 
 def check_log(data: DrugData) -> list[Check]:
-    """Compute every step of the recorded simulations again, each from the recorded step before it.
-    Returns in the order of Algorithm 2, then the baseline of Algorithm 3."""
+    """Compute every step of the recorded simulations again, each from the recorded step before it."""
     log, simulator = data.log, data.simulator()
     direction, table = binary_direction(data), data.binary_phenotype
     genes = [gene for gene in data.network.genes if gene in direction.genes and gene in table.genes]

@@ -106,8 +106,7 @@ def _of_chosen(rows: pd.DataFrame) -> FloatArray:
 
 
 def hit_ratio_values(data: DrugData, rows: pd.DataFrame, seed: int) -> pd.DataFrame:
-    """Return hit ratios at rank 1, 2, 5 and 10 under each reading of Algorithms 2 and 3, in a figure's columns.
-    Over simulated tables: the mean hit ratio of a table with its 95% t-interval."""
+    """Return hit ratios at rank 1, 2, 5 and 10 under each reading of Algorithms 2 and 3, in a figure's columns."""
     simulated, recorded = (rows[rows["convention"] == c] for c in ("as_written", "as_coded"))
     n_tables, ten = simulated["replication"].nunique(), anti_epileptic(data.drugs)
     held = data.simulator(clamped=True).rewards(streams(n_tables, seed)).mean(axis=1)

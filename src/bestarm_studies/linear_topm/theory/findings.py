@@ -148,8 +148,7 @@ def bound_values(
 
 
 def event_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
-    """Return the distributions of the largest error of a gap in units of its width, one panel for each instance.
-    ``values``: see `bestarm_studies.linear_topm.theory.findings.event_values`; panels from left to right, then down."""
+    """Return the distributions of the largest error of a gap in units of its width, one panel for each instance."""
     panels = list(dict.fromkeys(values["panel"]))
     heights = [
         values[values["panel"].isin(pair)]["series"].nunique() for pair in zip(panels[::2], panels[1::2], strict=True)
@@ -197,8 +196,7 @@ def _draw_pulls_and_bounds(axis: Axes, values: pd.DataFrame, rules: Sequence[str
 def bound_figure(
     values: pd.DataFrame, rules: Sequence[str], headings: Mapping[str, str], *, title: str, setting: str = ""
 ) -> Figure:
-    """Return the mean sample complexity below its bound, and how many times the bound exceeds a run.
-    ``values``: of `bound_values`; ``rules``: series; ``headings``: panels, which are instances, from top to bottom."""
+    """Return the mean sample complexity below its bound, and how many times the bound exceeds a run."""
     figure, (left, right) = plt.subplots(1, 2, figsize=wide(1, 3.0))
     _draw_pulls_and_bounds(left, values, rules)
     left.set_title("pulls, and the bound above them")

@@ -107,8 +107,7 @@ GROUP_STYLES = tuple(
 
 
 def held_out_values(rows: pd.DataFrame, likeness: pd.DataFrame, profile: str) -> pd.DataFrame:
-    """Return the median error on arms that were not seen, over the variance, with quartiles; x is random batches.
-    A series is a group, named with its R2; ``rows`` are of `batch_fit_rows`."""
+    """Return the median error on arms that were not seen, over the variance, with quartiles; x is random batches."""
     at = likeness.set_index("panel")["value"]
     groups = {name: f"{name} (R² {float(at[name]):.2f})" for name in rows["panel"].unique()}
     named = rows.assign(series=rows["panel"].map(groups))
