@@ -9,9 +9,9 @@ CEILINGS = {  # lines of Python, or of YAML
     "src/bestarm_lab/**/*.py": 9_700,
     "src/bestarm_objectives/**/*.py": 3250,
     "src/bestarm_plain/**/*.py": 2000,
-    "src/bestarm_studies/**/*.py": 21_100,
-    "tests/**/*.py": 38_900,
-    "src/bestarm_studies/**/*.yaml": 7250,
+    "src/bestarm_studies/**/*.py": 20_150,
+    "tests/**/*.py": 37_600,
+    "src/bestarm_studies/**/*.yaml": 7180,
 }
 WORDS_OF_DECISIONS = 15_000
 ENTRIES_OF_ROOT = 24  # and what git ignores

@@ -24,7 +24,7 @@ from bestarm.streams import Streams
 from bestarm_lab.metrics import arm_count, rank
 from bestarm_studies.oae.batch_observer import BatchObserver
 from bestarm_studies.oae.landscapes import landscape
-from bestarm_studies.oae.open_choices.noisy_landscape import noisy_landscape
+from bestarm_studies.oae.open_choices.open_landscapes import noisy_landscape
 
 SMALL = {"batch": 3, "rounds": 4, "hidden": (6,), "steps": 25, "standardise": True}
 

@@ -19,12 +19,8 @@ REFERENCE_NOISE = 0.01
 @dataclass
 class BatchObserver(Observed):
     """A batched search under observation, with the same choices; all replications stop together.
-    ``rounds`` has for each round and replication ``total_regret``, the sum over all arms so far of the best candidate's
-    value minus that of the arm; ``best_regret``, the least such difference; ``by_observed_mean`` and
-    ``by_observed_reward``, the regrets of two other recommendations; ``distance``, mean distance of two arms of the
-    batch; ``nearest``, mean distance of an arm to the nearest one tried before; ``volume``, log determinant of the
-    batch's kernel matrix with one length-scale for all searches; ``noise`` and ``scale``, the model's noise variance
-    and unit; and what `bestarm.policies.gaussian.gp_state.LOG` names. They are rounded to four digits."""
+    ``rounds`` has for each round and replication the columns that ``site/pages/rows.md`` explains, and what
+    `bestarm.policies.gaussian.gp_state.LOG` names, rounded to four digits."""
 
     columns: ClassVar[tuple[str, ...]] = (
         "total_regret",

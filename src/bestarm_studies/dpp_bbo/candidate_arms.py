@@ -19,8 +19,7 @@ STUDY = "dpp_bbo"
 @dataclass(frozen=True)
 class CandidateArms(NoiselessArms):
     """Candidates at which a function may be evaluated, with Gaussian noise of standard deviation ``sigma``.
-    ``means`` are the values of the function there; ``optimum`` is :math:`f(x^*)`, its maximum over the whole domain as
-    far as it is known, by default the largest value of a candidate."""
+    ``optimum`` is :math:`f(x^*)` as far as it is known, by default the largest value of a candidate."""
 
     optimum: float = np.nan
 
@@ -51,8 +50,7 @@ def candidate_regret(problem: Any, recommended: IntArray) -> FloatArray:
 
 def stored_table(name: str, file: Path | None = None) -> tuple[pd.DataFrame, str]:
     """Return the rows (committed, or of ``file``) of the experiment ``name``, a table of evaluations, and their digest.
-    The digest belongs into the label of an instance made from the table. The label is part of the key of every search
-    on it, so that other evaluations make other rows."""
+    The digest belongs into an instance's label, which is part of the key of every search on it."""
     rows = read_rows(file or RESULTS / STUDY / f"{name}.parquet", f"{STUDY}/{name}@laptop")
     if rows is None:
         raise DataUnavailable(f"the table of evaluations {name!r} of {STUDY} is not there; compute its rows first.")

@@ -34,8 +34,7 @@ def gp_draw_instance(
     seed: int = 0,
 ) -> CandidateArms:
     """Return draws from a Gaussian process with a squared-exponential kernel, k(x, x) = 1, one for each replication.
-    All replications share the candidates, uniform in :math:`[0,1]^d`; the draw of replication r is the same whatever
-    ``replications`` is."""
+    The candidates, uniform in :math:`[0,1]^d`, are shared; draw r is the same whatever ``replications`` is."""
     if min(n_arms - 1, n_features, replications) < 1 or not lengthscale > 0:
         raise ValueError(
             f"at least 2 arms, 1 feature, 1 replication and a positive length-scale are needed, got n_arms={n_arms}, "

@@ -40,9 +40,8 @@ def subset_law(kernel: FloatArray, k: int) -> tuple[IntArray, FloatArray]:
 
 def max_determinant(kernel: FloatArray, k: int, most: int = 20_000_000) -> IntArray:
     """Return the set with the largest determinant, in ascending order, shape (k,), by branch and bound.
-    A branch is cut where its determinant times the largest conditional variances left, which bound the rest by
-    Hadamard's inequality, is not above the best set so far; the first of these is the greedy set. Raises ValueError for
-    a bad kernel, k above the rank, or more than ``most`` branches."""
+    A branch is cut where Hadamard's bound on the rest is not above the best set so far, at first the greedy one. Raises
+    ValueError for a bad kernel, k above the rank, or more than ``most`` branches."""
     start = np.sort(greedy_map(kernel, k)[0])
     best, visited = branch_and_bound(check_kernel(kernel, k, 1)[0], start, most)
     if visited >= most:

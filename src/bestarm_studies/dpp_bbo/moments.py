@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.spatial.distance import cdist
 
-from bestarm.interface import Ask, BoolArray, FloatArray, IntArray
+from bestarm.interface import BoolArray, FloatArray, IntArray
 from bestarm.policies.gaussian.batch_gp import BatchGP
 from bestarm.policies.gaussian.batch_rules import Hallucinate, UpperBound
 from bestarm.policies.gaussian.gp_acquisition import est_width, ucb_width
@@ -108,13 +108,6 @@ def moment(policy: BatchGP, problem: CandidateArms, streams: Streams) -> Moment:
         policy.tell(state, first, problem.rewards(first, pulled, streams))
         return Moment(policy, state, policy.ask(state).arms, pulled)
     return Moment(policy, state, first.arms, pulled)
-
-
-def following(now: Moment, problem: CandidateArms, streams: Streams) -> Moment:
-    """Update the search with the rewards of its batch, and return it with its next batch; ``now`` must not be used."""
-    asked = Ask(now.batch, np.ones_like(now.batch))
-    now.policy.tell(now.state, asked, problem.rewards(asked, now.pulled, streams))
-    return now._replace(batch=now.policy.ask(now.state).arms)
 
 
 def regions(now: Moment, replication: int = 0) -> dict[str, IntArray]:

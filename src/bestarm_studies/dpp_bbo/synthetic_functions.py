@@ -108,11 +108,9 @@ def synthetic_instance(
     seed: int = 0,
 ) -> CandidateArms:
     """Return one of the objectives on candidates of :math:`[0,1]^d`, new ones for each replication.
-    The paper says neither how the box is discretised nor how large the noise is: ``noise`` is its standard deviation
-    over that of the function on its box, ``design`` that of `bestarm.problems.box.unit_points` (a grid is one set for
-    all). The candidates of replication r are the same whatever ``replications`` is; 1 is one set for all.
-    ``with_optimum`` puts the maximisers in place of the last candidates, so that no regret comes from the
-    discretisation."""
+    ``noise`` is its standard deviation over that of the function on its box, ``design`` that of
+    `bestarm.problems.box.unit_points`; the paper states neither. The candidates of replication r are the same whatever
+    ``replications`` is; 1 is one set for all. ``with_optimum`` puts the maximisers in place of the last candidates."""
     if name not in OBJECTIVES:
         raise ValueError(f"name must be one of {', '.join(OBJECTIVES)}, got {name!r}.")
     if replications < 1 or not 0 <= noise < np.inf:

@@ -38,13 +38,11 @@ def _noisy_totals(
 @dataclass(frozen=True)
 class CellBandit:
     r"""Cells whose rewards are :math:`N(\bar F(X_{h,i}), \sigma^2)` (Equation 1).
-    ``label``: name of the instance; it keys the noise; ``function`` (callable): f: points of shape (n, d) to values of
-    shape (n,). A `KernelExpansion` may hold one function a replication; ``partition``: the cells, and what is observed
-    of a cell; ``sigma``: standard deviation of a reward, in units of f; ``optimum`` (tuple of (point, value)): where f
-    is largest and how large; default: the best of ``n_points`` points, in one dimension; ``n_points``: how many points
-    of the interval, ends included, are searched for the optimum; 1000 in Appendix E, so that a regret can be
-    slightly negative. Raises ValueError if sigma is not positive, if there is no optimum in d > 1 dimensions, or, when
-    it is evaluated, if f returns another shape than one value for each point, or a value that is not finite."""
+    ``label`` keys the noise; ``function``: f, points of shape (n, d) to values (n,), or a `KernelExpansion` with one a
+    replication; ``sigma``: standard deviation of a reward; ``optimum``: (point, value), by default the best of
+    ``n_points`` points in one dimension (1000 in Appendix E, so that a regret can be slightly negative). Raises
+    ValueError if sigma is not positive, without an optimum in d > 1 dimensions, or if f returns another shape or values
+    that are not finite."""
 
     label: str
     function: Callable[[FloatArray], FloatArray]

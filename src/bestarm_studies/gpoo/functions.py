@@ -18,8 +18,7 @@ from bestarm_studies.gpoo.cell_bandit import CellBandit
 @dataclass(frozen=True)
 class KernelExpansion:
     """A function in the span of a kernel, or one for each replication.
-    ``kernel``: k; ``centres`` (ndarray, shape (n, d)): c_j; ``weights`` (ndarray, shape (n,) or (R, n)): the
-    coefficients, shared or one set for each replication."""
+    ``centres`` c_j, shape (n, d); ``weights``, shape (n,) or (R, n): shared, or one set for each replication."""
 
     kernel: Stationary
     centres: FloatArray
@@ -70,10 +69,9 @@ _VARIANCE = 0.1
 @dataclass(frozen=True)
 class Design:
     """How a reward function is made.
-    ``name`` ({"f1", "f2", "f3"}): figure 4 left (similar maxima), Figure 4 right (periodic-like), Figures 5 and 6 (a
-    narrow peak); ``lengthscale``: of the squared exponential kernel with variance 0.1 that makes the function;
-    ``conditioning_variance``: noise variance of the given points. The paper calls 0.005 a standard deviation; read so,
-    f3 reaches 1.7; ``n_regions``: into how many regions [0, 0.9] is divided for f2 and f3."""
+    ``name``: f1 (similar maxima), f2 (periodic-like) or f3 (a narrow peak); ``lengthscale``: of the kernel with
+    variance 0.1 that makes it; ``conditioning_variance``: of the given points (the paper calls 0.005 a standard
+    deviation; read so, f3 reaches 1.7); ``n_regions``: parts of [0, 0.9] for f2 and f3."""
 
     name: Name
     lengthscale: float
@@ -132,20 +130,6 @@ def reward_function(
     design = Design(name, lengthscale or (0.01 if name == "f3" else 0.05), conditioning_variance, n_regions)
     partition = Partition(arity, n_representatives, feedback=feedback)
     return DesignedBandit(f"GPOO {name}", design.function(), partition, sigma, n_points=n_points, design=design)
-
-
-def two_peaks(*, arity: int = 2, n_representatives: int = 1, sigma: float = 0.1) -> CellBandit:
-    """Return a function on the unit square, beyond the paper: the posterior mean given eight points.
-    Two peaks differ by a tenth, as the two best ones of f1 do; the best point is found on a fine grid."""
-    x = np.array([(0.2, 0.8), (0.75, 0.3), (0.1, 0.1), (0.9, 0.9), (0.5, 0.5), (0.2, 0.45), (0.5, 0.85), (0.45, 0.15)])
-    y = np.array([0.98, 0.87, 0.1, 0.05, 0.1, 0.1, 0.05, 0.1])
-    function = posterior_mean(Stationary("rbf", _VARIANCE, 0.15), x, y, 0.005)
-    side = np.linspace(0.0, 1.0, 501)
-    grid = np.stack([g.ravel() for g in np.meshgrid(side, side, indexing="ij")], axis=1)
-    values = np.concatenate([function(part) for part in np.array_split(grid, 50)])
-    best = int(values.argmax())
-    partition = Partition(arity, n_representatives, (0.0, 0.0), (1.0, 1.0))
-    return CellBandit("two peaks", function, partition, sigma, (tuple(grid[best].tolist()), float(values[best])))
 
 
 def prior_bandit(

@@ -125,10 +125,8 @@ def tree_rows(
     workers: int = 1,
 ) -> pd.DataFrame:
     """Return the trees of single runs of GPOO, before the reward of chosen rounds.
-    ``searches``: by series; ``rounds``: t; N + 1 is the tree after the last reward; ``conventions``: whose algorithms
-    and functions; ``first``: number of the first replication; ``posterior``: whether to add the posterior of f and the
-    observations in these rounds. Returns ``convention, series, replication``, and the columns of `node_rows` and
-    `posterior_rows`."""
+    ``rounds``: t; N + 1 is the tree after the last reward; ``first``: number of the first replication; ``posterior``:
+    whether to add the posterior of f and the observations. Columns are those of `node_rows` and `posterior_rows`."""
     return of_all(
         _trees_of, searches, conventions, workers, range(first, first + replications), seed, rounds, posterior
     )

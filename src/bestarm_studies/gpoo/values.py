@@ -53,9 +53,8 @@ def difference_values(
     metrics: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
     """Return paired differences of mean regret at every budget, with 95% intervals, one panel for each frame of rows.
-    ``rows`` (mapping of str to DataFrame): panel to rows; ``lines``: series to (left, right): what is subtracted is on
-    the right. Where a convention lacks one of the two, it has no such line; ``metrics`` (mapping of str to str): panel
-    to column; by default every panel compares the aggregated regret."""
+    ``lines``: series to (left, right), left out where a convention lacks one of the two; ``metrics``: panel to column,
+    by default the aggregated regret."""
     table = []
     for panel, frame in rows.items():
         metric = (metrics or {}).get(panel, "aggregated_regret")

@@ -111,8 +111,7 @@ def _corner(key: np.uint64, replications: IntArray, n_arms: int, spread: float) 
 @dataclass(frozen=True)
 class LinearInstances:
     """Linear bandits of one law, a new one for each replication; `take` draws those of some replications.
-    An instance is a function of the label, the seed and the replication alone. ``draw`` says how arms are drawn;
-    ``leaks`` whether, in the authors' code, the policies that run on these instances overwrite the dimension."""
+    ``draw`` says how arms are drawn; with ``leaks`` the policies of the authors' code overwrite the dimension."""
 
     label: str
     n_arms: int

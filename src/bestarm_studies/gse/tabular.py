@@ -68,9 +68,8 @@ def _rows(key: np.uint64, replications: IntArray, n_arms: int, n_rows: int, agai
 class TabularInstances:
     """Bandits on random rows of a table, other rows for each replication; `take` draws them.
     The label keys the rows; features, shape (n_rows, n_features), and the target are scaled to [0, 1].
-    ``with_replacement``: a row can be drawn twice, as in the authors' code. Duplicates of the best row are as good as
-    it is, except, a *deviation*, with ``only_first_best``, by which only the first counts as correct, as in the
-    authors' code."""
+    ``with_replacement``: a row can be drawn twice, as coded. Duplicates of the best row are as good, except, a
+    *deviation*, with ``only_first_best``."""
 
     label: str
     features: FloatArray

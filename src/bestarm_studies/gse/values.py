@@ -17,9 +17,7 @@ def per_arm(rows: pd.DataFrame) -> pd.DataFrame:
 def accuracy_differences(
     rows: pd.DataFrame, left: str, right: str, *, x: str, panel: str, profile: str
 ) -> pd.DataFrame:
-    """Return the accuracy of one algorithm minus another's on the same noise, with 95% t-intervals.
-    ``x`` names a column and ``panel`` is a text with columns in braces, as in `bestarm_lab.figures.values.summarise`.
-    """
+    """Return the accuracy of one algorithm minus another's on the same noise, with 95% t-intervals."""
     outcomes = {"series", "correct", "simple_regret", "pulls", "round", "stopped", "data", "key"}
     keys = [name for name in rows if name not in outcomes]
     ours, theirs = (rows[rows["series"] == name] for name in (left, right))
@@ -29,8 +27,7 @@ def accuracy_differences(
 
 
 def differences_from(rows: pd.DataFrame, base: str, others: Sequence[str], **layout: str) -> pd.DataFrame:
-    """Return the accuracies of some algorithms minus that of one, on the same noise; the series is the algorithm.
-    ``layout`` has ``x, panel`` and ``profile``, as `accuracy_differences` takes them."""
+    """Return the accuracies of some algorithms minus that of one, on the same noise; the series is the algorithm."""
     parts = [accuracy_differences(rows, name, base, **layout).assign(series=name) for name in others]
     return pd.concat(parts, ignore_index=True)
 
@@ -39,8 +36,7 @@ def accuracy_effects(
     rows: pd.DataFrame, sizes: Sequence[int], *, name: str, profile: str, per_arm: int = 20, budget: int = 0
 ) -> pd.DataFrame:
     """Return what each change adds to the accuracy (series "A" and "A | change"), a panel for each K that has rows.
-    Panels' names begin with ``name``. ``budget``, or ``per_arm`` times K, is the budget; where rows lack it (at the
-    smoke profile), their largest."""
+    Panels' names begin with ``name``. The budget is ``budget``, or ``per_arm`` times K, or the largest of the rows."""
     frames = []
     for k in sizes:
         mine = rows[rows["n_arms"] == k]

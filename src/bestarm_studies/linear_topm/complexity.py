@@ -62,9 +62,8 @@ def _checked_gaps(means: FloatArray, n_best: int, epsilon: float, sigma: float =
 
 def lucb_complexity(means: FloatArray, n_best: int, *, epsilon: float = 0.0) -> float:
     r"""Return :math:`H(\text{LUCB}) = 2\sum_a \max(\epsilon/2, \Delta_a)^{-2}` (Table 2).
-    ``means`` (ndarray, shape (n_arms,)): expected rewards; ``n_best``: m; ``epsilon``: tolerance, in units of reward.
-    Returns constant, in units of reward to the power -2. Raises ValueError if a parameter is out of range, or the m
-    best arms are not unique at ``epsilon=0``."""
+    It is in units of reward to the power -2. Raises ValueError if a parameter is out of range, or the m best arms are
+    not unique at ``epsilon=0``."""
     delta = _checked_gaps(means, n_best, epsilon)
     return float(2.0 * (np.maximum(epsilon / 2.0, delta) ** -2.0).sum())
 
@@ -107,11 +106,10 @@ def sample_complexity_bound(
     constant: float, threshold: Callable[[FloatArray], FloatArray], n_initial: int = 0
 ) -> float:
     r"""Return the bound on the sample complexity (Theorem 2 and Table 2).
-    It is :math:`\inf\{u \geq 1 : u > 1 + H C_u^2 + K\}`, in pulls. Because :math:`C_u` does not decrease, iterating the
-    right-hand side from u = 1 climbs to its smallest fixed point. ``constant``: h of the algorithm on the instance;
-    ``threshold`` (callable): :math:`t \mapsto C_t`, non-decreasing, as in `bestarm.policies.linear.thresholds`;
-    ``n_initial``: k if every arm is pulled once before the first round, else 0. Raises ValueError if ``constant`` is
-    not positive, ``n_initial`` is negative, or the square of the threshold grows as fast as t."""
+    It is :math:`\inf\{u \geq 1 : u > 1 + H C_u^2 + K\}`, in pulls, by iteration from u = 1. ``constant``: H;
+    ``threshold``: :math:`t \mapsto C_t`, non-decreasing; ``n_initial``: K if every arm is pulled once first, else 0.
+    Raises ValueError if ``constant`` is not positive, ``n_initial`` is negative, or the square of the threshold grows
+    as fast as t."""
     if not 0 < constant < np.inf or n_initial < 0:
         raise ValueError(
             f"constant must be positive and finite and n_initial at least 0, got {constant} and {n_initial}."
@@ -147,11 +145,9 @@ def random_linear_instance(
     deviation: float = 0.5,
 ) -> LinearBandit:
     r"""Draw a linear instance with Gaussian features and :math:`\theta = e_1` (Section 4.4, Appendix A.2).
-    A ValueError names the size, scale or normalisation that is out of range. ``rng``: source of the entries;
-    ``n_arms``, ``n_features``: k and N; ``normalisation`` ({"spectral", "columns"}, default="spectral"): what the N x K
-    matrix of features is divided by: its spectral norm (as the authors' code does), or each column, that is each arm,
-    by its norm (as the paper prints); ``sigma``: standard deviation of a reward; ``deviation``: standard deviation of
-    an entry before the normalisation, which cancels it (the paper's D)."""
+    ``normalisation``: the N x K matrix of features is divided by its "spectral" norm, as the authors' code does, or its
+    "columns" by theirs, as the paper prints; ``deviation``, the paper's D, is that of an entry before. A ValueError
+    names the size, scale or normalisation that is out of range."""
     if n_arms < 2 or n_features < 1 or not deviation > 0:
         raise ValueError(
             "n_arms must be at least 2, n_features at least 1 and deviation positive, "
@@ -193,12 +189,9 @@ def complexity_ratios(
     n_workers: int = 1,
 ) -> pd.DataFrame:
     """Compare the constants of m-LinGapE (2) and UGapE on random linear instances (Table 4), at epsilon = 0.
-    ``cells`` (iterable of Cell): columns of the table; ``solve_designs`` (callable):
-    `bestarm.designs.l1_design.l1_designs`: features to weights and number of pairs left to HiGHS; ``n_instances``:
-    instances of each cell; ``seed``: an instance depends on the seed, its cell and its own number only, never on the
-    workers; ``normalisations`` (sequence of {"spectral", "columns"}): see `random_linear_instance`; both are applied to
-    the same draws. Returns one row per instance with the columns ``n_arms, n_best, n_features, normalisation, instance,
-    ratio, n_fallbacks``. The ratio H(m-LinGapE (2)) / H(UGapE) is that of sigma = 1; it grows as sigma squared."""
+    ``cells``: columns of the table; ``solve_designs``: as `bestarm.designs.l1_design.l1_designs`; ``normalisations``:
+    of `random_linear_instance`, on the same draws. An instance depends on the seed, its cell and its number only. One
+    row an instance; ``ratio`` is that of sigma = 1, and grows as sigma squared."""
     calls = [
         (cell, normalisation, range(start, min(start + _INSTANCES_PER_CALL, n_instances)))
         for cell in cells

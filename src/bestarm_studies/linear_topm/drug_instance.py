@@ -79,9 +79,8 @@ DATA_FILES = ("drug-rewards", "drug-signatures")
 
 def drug_instance(identity_features: bool = False) -> RecordedRewards:
     """Return the instance on the real data: features of dimension 71, a table of 18 x 10 recorded rewards.
-    ``identity_features``: give every drug a feature of its own instead: what an algorithm can do that knows nothing of
-    the drugs. Raises DataUnavailable if the files cannot be found; `stand_in_drug_instance` has the same schema. Raises
-    ValueError if a file lacks a drug or has another shape."""
+    ``identity_features``: every drug has a feature of its own. Raises DataUnavailable without the files, of which
+    `stand_in_drug_instance` has the schema, and ValueError if a file lacks a drug or has another shape."""
     signatures = read_signatures(fetch("drug-signatures")).select([drug.cid for drug in DRUGS])
     table = read_rewards(fetch("drug-rewards")).values
     features = np.eye(len(DRUGS)) if identity_features else np.ascontiguousarray(signatures.values.T)

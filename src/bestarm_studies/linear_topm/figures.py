@@ -29,9 +29,8 @@ def arms_figure(values: pd.DataFrame, *, title: str) -> Figure:
 
 def draw_sample_complexity(axis: Axes, rows: pd.DataFrame, values: pd.DataFrame, order: Sequence[str]) -> Axes:
     """Draw the distribution of the sample complexity of each algorithm: boxes over individual outcomes.
-    ``rows``: one row per replication: ``series, pulls``; ``values``: statistics of the same rows: ``mean`` with its
-    interval, ``error rate``, and ``authors' mean`` if recorded; ``order`` (sequence of str): series from top to bottom,
-    as in the paper from left to right."""
+    ``values``, of the same rows: ``mean`` with its interval, ``error rate``, ``authors' mean``; ``order``: from top to
+    bottom."""
     for position, label in enumerate(order):
         pulls = rows.loc[rows["series"] == label, "pulls"]
         spread = (np.arange(len(pulls)) * 0.6180339887) % 1.0 - 0.5  # even, and the same in every redrawing
@@ -71,9 +70,8 @@ def sample_complexity_figure(
     panels: Sequence[Panel], order: Sequence[Sequence[str]], *, title: str, setting: str = "", close_up: bool = False
 ) -> Figure:
     """Return a figure with one row for each panel of the paper and one column for each convention.
-    ``panels`` (sequence of Panel): from top to bottom; ``order`` (sequence of sequence of str): series of each panel,
-    in the paper's order; ``title``, ``setting``: the finding; where and how, written below it; ``close_up``: whether
-    the axis of the pulls starts below the smallest value, not at zero."""
+    ``panels`` and ``order``: from top to bottom, in the paper's order; ``close_up``: the axis of the pulls starts below
+    the smallest value, not at zero."""
     conventions = [c for c in CONVENTIONS if c in set(panels[0].rows["convention"])]
     heights = [0.22 * len(series) + 0.7 for series in order]
     figure, axes = plt.subplots(
@@ -134,8 +132,7 @@ def real_figure(
 
 
 def ratio_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
-    """Return the distributions of the ratio of two complexity constants, as written and as coded.
-    ``values``: see `bestarm_studies.linear_topm.values.ratio_values`; sizes of the instance from top to bottom."""
+    """Return the distributions of the ratio of two complexity constants, as written and as coded."""
     headings = {"as_written": "as written: columns, σ = 1/2", "as_coded": "as coded: spectral norm, σ = 1"}
     figure, axes = plt.subplots(1, 2, figsize=wide(1, 2.6), sharex=True, sharey=True)
     for axis, (convention, heading) in zip(axes, headings.items(), strict=True):

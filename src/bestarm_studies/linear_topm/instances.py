@@ -36,7 +36,6 @@ _PUBLISHED_RANDOM_FEATURES = """
 
 def published_random_instance(sigma: float = 0.5) -> LinearBandit:
     r"""Return the random linear instance behind Figure 3 and Table 5 (K = 10, N = 5, :math:`\theta = e_1`).
-    The authors drew it once without a seed, so the numbers themselves are the specification; they come from the
-    results that the authors published with their code (MIT licence)."""
+    It was drawn once without a seed: the numbers, from the authors' published results (MIT licence), specify it."""
     features = np.array(_PUBLISHED_RANDOM_FEATURES.split(), dtype=np.float64).reshape(5, 10).T
     return LinearBandit("published random K=10 N=5", np.ascontiguousarray(features), np.eye(5)[0], sigma)

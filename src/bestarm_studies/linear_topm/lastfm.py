@@ -18,8 +18,7 @@ from bestarm_studies.linear_topm.misspecified import MisspecifiedBandit, unexpla
 @dataclass(frozen=True)
 class LinearRepresentation:
     """A linear model of some arms.
-    ``features`` (shape (n_arms, n_features)): features of the arms; ``theta`` (shape (n_features,)): parameter of the
-    linear prediction; ``truth`` (shape (n_arms,), or None): true means, where the file has them."""
+    ``features``, shape (n_arms, n_features); ``theta``, (n_features,); ``truth``, (n_arms,): true means, or None."""
 
     features: FloatArray
     theta: FloatArray
@@ -31,9 +30,8 @@ def read_linear_representation(
     path: Path, *, n_arms: int, n_features: int, with_truth: bool = True
 ) -> LinearRepresentation:
     """Read one file.
-    ``path``: the ``.npz`` file; ``n_arms``, ``n_features``: the shape that it must have; ``with_truth``: whether it
-    must hold the true means. Raises ValueError if it is no such file, lacks an array, or an array has another shape or
-    an entry that is not finite."""
+    Raises ValueError if it is no ``.npz`` file, lacks an array, or an array has another shape or an entry that is not
+    finite."""
     shapes = {"features": (n_arms, n_features), "theta": (n_features,)}
     if with_truth:
         shapes["ground_truth"] = (n_arms,)
@@ -79,11 +77,9 @@ def _size(name: str) -> tuple[int, int, float]:
 
 def lastfm_instance(name: str, as_it_is: bool, sigma: float = 0.5) -> MisspecifiedBandit:
     """Return an instance on real features, with Gaussian noise.
-    ``name`` ({"lastfm-103", "lastfm-50", "drugs-linear"}): which arms. The drugs come without true means: theirs are
-    the linear prediction and a deviation of the stated size that no linear model can absorb; ``as_it_is``: whether the
-    means are the true ones, else their linear prediction; ``sigma``: standard deviation of a reward. Raises
-    DataUnavailable if the file cannot be found; `stand_in_lastfm_instance` has the same schema. Raises ValueError if
-    the name is unknown or the file has another shape."""
+    ``name``: "lastfm-103", "lastfm-50" or "drugs-linear", whose true means are the linear prediction and a deviation of
+    the stated size; ``as_it_is``: the means are the true ones, else the prediction. Raises DataUnavailable without the
+    file, of which `stand_in_lastfm_instance` has the schema, and ValueError for an unknown name or another shape."""
     n_arms, n_features, _ = _size(name)
     found = read_linear_representation(
         fetch(name), n_arms=n_arms, n_features=n_features, with_truth=name != "drugs-linear"

@@ -14,10 +14,8 @@ from bestarm.problems.linear_bandit import LinearBandit
 @dataclass(frozen=True)
 class MisspecifiedBandit(LinearBandit):
     """A linear bandit whose means deviate from the linear prediction.
-    ``label``, ``features``, ``theta``, ``sigma``: as of `LinearBandit`; the features are one set, shared by all
-    replications; ``deviation`` (ndarray, shape (n_arms,)): what is added to the linear prediction of each arm, in units
-    of reward; ``data`` ({"synthetic", "real", "stand-in"}): where the instance comes from. Raises ValueError if there
-    is not one finite deviation per arm."""
+    As `LinearBandit` with one set of features; ``deviation``, shape (n_arms,), is added to the linear prediction, in
+    units of reward. Raises ValueError if there is not one finite deviation per arm."""
 
     deviation: FloatArray | None = None
     data: str = "synthetic"

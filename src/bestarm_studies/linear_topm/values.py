@@ -53,11 +53,8 @@ def sample_complexity_values(
     rows: pd.DataFrame, panel: str, profile: str, recorded: Mapping[str, Any] | None = None
 ) -> pd.DataFrame:
     """Return the values of one panel of sample complexities, in the columns of a figure's CSV.
-    ``rows``: final rows of an experiment: ``convention, series, replication, pulls, correct, stopped, data``;
-    ``panel``, ``profile``: the panel's letter in the paper; the scale of the run; ``recorded``: ``n`` and, for each
-    series, [mean, standard deviation, errors] of the authors' own runs. Returns mean with its 95% t-interval and
-    quantiles of the pulls, error frequency with its 95% Wilson interval, number of runs that did not stop, and the
-    authors' means with their 95% normal interval."""
+    ``recorded``: ``n`` and, for each series, [mean, standard deviation, errors] of the authors' own runs. Means have
+    95% t-intervals, error frequencies Wilson's, the authors' means normal ones."""
     outcomes = rows.assign(pulls=rows["pulls"].astype(float), wrong=1.0 - rows["correct"], open=~rows["stopped"])
     kinds: dict[str, tuple[str, str | float]] = {"mean": ("pulls", "mean")}
     kinds |= {"standard deviation": ("pulls", "standard deviation")}
@@ -93,10 +90,9 @@ def agreement_with_recorded(rows: pd.DataFrame, recorded: Mapping[str, Any]) -> 
 
 def growth_exponents(rows: Mapping[float, pd.DataFrame]) -> pd.DataFrame:
     """Return by which power of the gap each series' mean sample complexity grows.
-    ``rows`` (mapping of float to DataFrame): final rows for each gap, one convention; different gaps are different
-    instances with independent noise. A gap at which a run was cut is left out. Returns ``series, slope, low, high,
-    chi2, p, n``: weighted least squares of the log mean on the log gap, the weights from the means' standard errors;
-    its 95% interval; a test of the straight line itself; the smallest n."""
+    ``rows``: final rows for each gap, one convention; a gap at which a run was cut is left out. ``slope``: weighted
+    least squares of the log mean on the log gap, weights from the means' standard errors; ``chi2, p``: a test of the
+    straight line."""
     rows = {gap: frame for gap, frame in rows.items() if frame["stopped"].all()}
     log_gap = np.log(list(rows))
     table = []

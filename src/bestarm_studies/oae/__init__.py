@@ -1,6 +1,6 @@
 """Neural design for genetic perturbation experiments (Pacchiano, Wulsin, Barton, Voloch, ICLR 2023).
 
-``problem``: landscapes; a search round by round. ``fits``: step sizes, engines, sizes of the sets. ``vanilla``: Greedy,
+``problem``: landscapes; a search round by round. ``fits``: step sizes, sizes of the sets. ``vanilla``: Greedy,
 MeanOpt and searches without networks. ``ensembles``: ensembles, other objectives. ``uci``: tables with their own
 responses. ``realizable``: fitted responses. ``diversity``: DetD. ``sequential``: batches chosen arm by arm.
 ``open_choices``: what the paper leaves open. ``theory``: a module a theorem. ``screen_to_bandit``: groups of cell lines

@@ -28,12 +28,10 @@ def n_good(tau: float, n_arms: float) -> int:
 @dataclass
 class BatchObserver(Observed):
     """A batch search under observation, with the same choices; what may stop before another needs ``until``.
-    A run is over once its recommended arm is among the share ``until`` of the arms, the smallest quantile that is
-    counted (by default never), and ``least`` batches are done. Policies labelled in ``whole`` go on in their first
-    `WHOLE_RUNS` replications, since their rewards are drawn over all batches. ``rounds`` has for each round and
-    replication ``reward``, mean of the batch; ``distance``, mean distance of two of its arms in standardised features;
-    ``optimistic``, whether the model's outputs over the batch add up to at least the best batch still to be had (NaN
-    without a model); ``diverged``, whether a fit was."""
+    A run is over once its recommended arm is among the share ``until`` of the arms (by default never) and ``least``
+    batches are done; policies labelled in ``whole`` go on in their first `WHOLE_RUNS` replications. ``rounds`` has
+    ``reward``, ``distance`` in standardised features, ``optimistic``, whether the model's outputs over the batch add up
+    to at least the best batch left (NaN without a model), and ``diverged``."""
 
     columns: ClassVar[tuple[str, ...]] = ("reward", "distance", "optimistic", "diverged")
 

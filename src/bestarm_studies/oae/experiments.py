@@ -13,12 +13,7 @@ from bestarm_lab.metrics import arm_count, rank, relative_regret
 from bestarm_studies.oae.batch_observer import BatchObserver
 from bestarm_studies.oae.checks import LEAST_BATCHES
 from bestarm_studies.oae.first_hits import SMALLEST_TAU
-from bestarm_studies.oae.fitted_response import (
-    fitted_instance,
-    one_teacher_instance,
-    stand_in_fitted_instance,
-    stand_in_one_teacher_instance,
-)
+from bestarm_studies.oae.fitted_response import fitted_instance, stand_in_fitted_instance
 from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
 from bestarm_studies.oae.series import (
     CUT,
@@ -67,9 +62,8 @@ def on_lines(
     **scale: Any,
 ) -> Experiment:
     """Return searches of the landscapes, whose features are scaled for each run's arms.
-    ``series`` are the algorithms; ``observe`` says when a run is over, see `BatchObserver`; ``problem`` is another
-    landscape's constructor; ``settings`` are other settings of every policy; ``scale`` is for
-    `bestarm_studies.oae.series.scales`."""
+    ``observe``: when a run is over; ``problem``: another landscape; ``settings``: of every policy; ``scale``: for
+    `scales`."""
     return _search(
         title=title,
         problem=problem or partial(landscape),
@@ -142,24 +136,14 @@ def on_blogs(
 
 
 def on_fitted(
-    title: str,
-    hidden: Hidden,
-    series: Group,
-    *,
-    names: Sequence[str],
-    scale: Mapping[str, Any],
-    one_teacher: bool = False,
-    **teacher: Any,
+    title: str, hidden: Hidden, series: Group, *, names: Sequence[str], scale: Mapping[str, Any], **teacher: Any
 ) -> Experiment:
     """Return searches of tables whose response is a fit of the class that searches.
-    Each run has a response of its own, or all have that of the first. ``scale`` is for
-    `bestarm_studies.oae.series.scales`; ``teacher`` says how a response is made."""
-    own, one = (fitted_instance, stand_in_fitted_instance), (one_teacher_instance, stand_in_one_teacher_instance)
-    made, stand_in = one if one_teacher else own
+    ``scale`` is for `scales`; ``teacher`` says how the response of each run is made."""
     return _search(
         title=title,
-        problem=partial(made, hidden=hidden, **teacher),
-        stand_in=partial(stand_in, hidden=hidden, **teacher),
+        problem=partial(fitted_instance, hidden=hidden, **teacher),
+        stand_in=partial(stand_in_fitted_instance, hidden=hidden, **teacher),
         vary={"name": names},
         settings={"batch": BATCH, "rounds": ROUNDS, "hidden": hidden},
         series=series,
@@ -169,9 +153,7 @@ def on_fitted(
 
 
 def landscape_searches(runs: Mapping[str, int], **choice: Any) -> dict[str, Experiment]:
-    """Return all searches of the landscapes, with ``choice`` for `bestarm_studies.oae.experiments.on_lines`.
-    NN 10-5 has the paper's scale at the profile laptop, too; the profile paper has ``runs`` by experiment where 25
-    leave claims undecided."""
+    """Return all searches of the landscapes, with ``choice`` for `bestarm_studies.oae.experiments.on_lines`."""
     choice = {"laptop_runs": FEW_RUNS, **choice}
     cut = {**CUT, **choice}
     short, longer = {**cut, "rounds": 30}, {**cut, "rounds": 50}

@@ -23,33 +23,31 @@ SHORT_PARTS = {"share": "share of runs", "batches": "batches until\na top arm"}
 
 
 def scale_words(experiments: Sequence[tuple[Experiment, Profile]], series: Sequence[str]) -> str:
-    """Return in words how long the networks of some series were trained, and over how many batches they searched.
-    Experiments come with the profile of their rows, see `bestarm_lab.notebooks.section.Section.at`. Several experiments
-    that are drawn together are compared over the batches that all of them have."""
-    cuts: dict[str, list[int]] = {}
-    for experiment, profile in experiments:
-        known = {k for s in series if s in experiment.series for k in settings_of(_policy(experiment.series[s]))}
-        settings = _PAPER | dict(experiment.scale(profile).settings)
-        for name in _PAPER:
-            if name in known:
-                cuts.setdefault(name, []).append(settings[name])
-    words = []
-    for name, text in (("steps", "{} training steps"), ("rounds", "{} batches"), ("members", "ensembles of {}")):
-        if name in cuts:
-            cut = min(cuts[name])
-            words.append(text.format(cut) + (f" (paper: {_PAPER[name]})" if cut < _PAPER[name] else ""))
-    own = all(min(found) >= _PAPER[name] for name, found in cuts.items())
+    """Return in words how long the networks of some series were trained, and over how many batches they searched."""
+    words = cut_words(experiments, series, _PAPER)
+    own = not any("(paper: " in word for word in words)
     return ("the paper's own scale: " if own else "") + ", ".join(words)
 
 
-def _policy(series: object) -> object:
-    return getattr(series, "policy", series)
+def cut_words(
+    experiments: Sequence[tuple[Experiment, Profile]], series: Sequence[str], paper: Mapping[str, int]
+) -> list[str]:
+    """Return the least steps, batches and members of some series in words, beside those of the ``paper`` if cut."""
+    cuts: dict[str, list[int]] = {}
+    for experiment, profile in experiments:
+        policies = [
+            getattr(experiment.series[s], "policy", experiment.series[s]) for s in series if s in experiment.series
+        ]
+        settings = {**paper, **experiment.scale(profile).settings}
+        for name in {k for policy in policies for k in settings_of(policy)} & paper.keys():
+            cuts.setdefault(name, []).append(settings[name])
+    texts = {"steps": "{} training steps", "rounds": "{} batches", "members": "ensembles of {}"}
+    least = {name: min(cuts[name]) for name in texts if name in cuts}
+    return [texts[n].format(k) + (f" (paper: {paper[n]})" if k < paper[n] else "") for n, k in least.items()]
 
 
 def draw_share_found(axis: Axes, values: pd.DataFrame, order: Sequence[str]) -> Axes:
-    """Draw the share of runs that have seen a top arm against the batch, and the exact law of random batches dotted.
-    Bands end where all runs have, so that they do not hide each other. Right of the axis stands how many runs never
-    did, for each series that has such runs."""
+    """Draw the share of runs that have seen a top arm against the batch, and the exact law of random batches dotted."""
     mine = values[values["statistic"] == "share found"]
     over = mine.groupby("series", sort=False)["value"].shift() >= 1.0
     banded = mine.assign(low=mine["low"].mask(over), high=mine["high"].mask(over))
@@ -91,8 +89,7 @@ def _apart(heights: np.ndarray, gap: float) -> np.ndarray:
 
 def draw_batches(axis: Axes, values: pd.DataFrame, order: Sequence[str]) -> Axes:
     """Draw batches until a top arm against its quantile, the best to the right.
-    An open marker is a mean in which some runs never found one and count as one batch more than there are; a circle
-    surrounds a cross, which has no open form."""
+    Open: some runs never found one and count as one batch more than there are; a circle surrounds a cross."""
     mine = values[values["statistic"] == "batches"]
     exact = mine[mine["series"] == RANDOM_LAW]
     axis.plot(exact["x"], exact["value"], color="0.35", ls=DOTS, lw=1.6, label=RANDOM_LAW, zorder=1)
@@ -140,9 +137,8 @@ def hits_figure(
     height: float = 2.3,
 ) -> Figure:
     """Return when runs find a top arm: a row for each panel, a column for each group of series and part.
-    ``columns`` maps the heading of a group to its series, at most three columns in all. Parts are "share", the share of
-    runs that have found one, batch by batch, and "batches", the paper's plot over quantiles. ``height`` is that of a
-    row in inches."""
+    ``columns``: heading to series, at most three columns in all; ``parts``: "share", batch by batch, and "batches",
+    over quantiles; ``height``: of a row in inches."""
     panels = list(dict.fromkeys(values["panel"]))
     places = [(heading, order, part) for heading, order in columns.items() for part in parts]
     n_columns = len(places) if len(places) > 1 else min(2 if len(panels) <= 6 else 3, len(panels))  # three rows
@@ -175,8 +171,7 @@ def networks_figure(
     height: float = 1.75,
 ) -> Figure:
     """Return when runs find a top arm: a row for each class of networks, a column for each set of arms.
-    Panels of ``values`` are named "class: set"; the exact law of random batches is drawn in any case; ``part`` is as in
-    `hits_figure`."""
+    Panels are named "class: set"; the exact law of random batches is drawn; ``part`` is as in `hits_figure`."""
     names = [str(panel).split(": ") for panel in dict.fromkeys(values["panel"])]
     classes, sets = (list(dict.fromkeys(name[place] for name in names)) for place in (0, 1))
     figure, axes = plt.subplots(

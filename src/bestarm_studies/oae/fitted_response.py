@@ -74,15 +74,6 @@ class FittedArms(DrawnArms):
         return replace(self.table, label=self.label, means=means)
 
 
-@dataclass(frozen=True)
-class OneTeacher(FittedArms):
-    """The same with one teacher in all replications, that of the first: what is left is how much runs differ."""
-
-    def take(self, replications: IntArray) -> NoiselessArms:
-        """Return the arms with the response that all replications share."""
-        return super().take(np.zeros(1, dtype=np.int64))
-
-
 def fitted_instance(name: str, hidden: Sequence[int], steps: int = 5000, learning_rate: float = 0.01) -> FittedArms:
     """Return a UCI table whose response is a network's fit to the real response (Appendix E.1.2).
     ``hidden``, ``steps`` and ``learning_rate`` are the teacher's; `stand_in_fitted_instance` has the same schema."""
@@ -94,17 +85,3 @@ def stand_in_fitted_instance(
 ) -> FittedArms:
     """Return a stand-in table whose response is a network's fit."""
     return FittedArms(stand_in_uci_instance(name), Training(tuple(hidden), steps, learning_rate))
-
-
-def one_teacher_instance(
-    name: str, hidden: Sequence[int], steps: int = 5000, learning_rate: float = 0.01
-) -> OneTeacher:
-    """Return `fitted_instance` with one teacher for all replications."""
-    return OneTeacher(uci_instance(name), Training(tuple(hidden), steps, learning_rate))
-
-
-def stand_in_one_teacher_instance(
-    name: str, hidden: Sequence[int], steps: int = 5000, learning_rate: float = 0.01
-) -> OneTeacher:
-    """Return a stand-in table with one teacher for all replications."""
-    return OneTeacher(stand_in_uci_instance(name), Training(tuple(hidden), steps, learning_rate))

@@ -81,9 +81,8 @@ def landscape(
     name: str, n_arms: int = 1000, hole: str = "interval", width: float = 0.9, scale: float = 1.0, seed: int = 0
 ) -> Landscape:
     """Return one of the four landscapes (Figure 7), with arms uniform on what is left of [-10, 10].
-    ``hole`` is what is missing in the "Hole" sets: an "interval" with the summit in it, as here by default, or a ring
-    around a summit that is still there ("island"), the other way to read the text. ``width`` is that of each of the
-    four hills; ``scale`` a factor of all responses, which optimism is relative to."""
+    ``hole``, of the "Hole" sets: an "interval" with the summit in it, or a ring around a summit that is still there
+    ("island"), the other reading; ``width``: of each of the four hills; ``scale``: a factor of all responses."""
     if name not in LANDSCAPES:
         raise ValueError(f"name must be one of {', '.join(LANDSCAPES)}, got {name!r}.")
     if hole not in ("interval", "island"):

@@ -112,9 +112,8 @@ def fit_rows(
     workers: int = 1,
 ) -> pd.DataFrame:
     """Return ``mse``, the training error of plain fits to all arms, and ``var``, the variance of the response.
-    x is the step, of ``at``; the series is the class, the panel the problem. ``problems`` map names to functions
-    without arguments that make them; ``stand_ins`` are the same for real data, where nobody has them. ``bias`` is that
-    of `bestarm.models.mlp_batch.Mlp.xavier`."""
+    x is the step, of ``at``. ``problems`` map names to functions that make them, ``stand_ins`` likewise where nobody
+    has the data; ``bias`` is that of `bestarm.models.mlp_batch.Mlp.xavier`."""
     cells = [
         (name, make, (stand_ins or {}).get(name), hidden, rate, replications)
         for name, make in problems.items()

@@ -99,12 +99,9 @@ def scales(
     laptop_runs: int = RUNS,
 ) -> dict[Profile, Scale]:
     """Return what each profile cuts of a search with one class of networks.
-    The paper's own scale is 25 runs of 150 batches, with 5000 steps a fit and ensembles of 10. The profile laptop has
-    25 runs, too, or `FEW_RUNS` where they are costly (``laptop_runs``), and cuts steps, members and batches of all but
-    the smallest networks: ``rounds, steps, members``. Methods are compared over the batches and runs that both have.
-    ``runs`` at the profile paper are 25, and more where 25 leave the paper's main comparisons undecided. ``fixed`` are
-    settings of every policy at the profiles laptop and paper, instead of those chosen for the class; ``smoke`` and
-    ``laptop`` settings of the problem that these profiles vary."""
+    The paper's own scale is 25 runs of 150 batches, with 5000 steps a fit and ensembles of 10. The profile laptop cuts
+    ``rounds, steps, members`` of all but the smallest networks, and runs to ``laptop_runs`` where they are costly.
+    ``fixed``: settings of every policy in the place of those of the class; ``smoke``, ``laptop``: of the problem."""
     short, long = step_sizes.short[hidden], step_sizes.long[hidden]
     few = {"steps": 10, "rounds": 4, "members": 2, "learning_rate": short}
     rate = long if steps >= LONG else short

@@ -5,7 +5,6 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import norm
 
 from bestarm.designs.k_dpp import greedy_map
 from bestarm.policies.gaussian import batch_gp
@@ -14,10 +13,10 @@ from bestarm.streams import Streams
 from bestarm_lab.figures.values import COLUMNS
 from bestarm_plain.gaussian import condition, posterior
 from bestarm_studies.dpp_bbo.batches.laws import chain_values, mixture_values, volume_values
-from bestarm_studies.dpp_bbo.batches.plane import places_of, plane_figure, plane_values, surface_of, variance_rows
-from bestarm_studies.dpp_bbo.gp_bandits.bounds import bounds_figure, bounds_values, filling_figure, penalty_values
+from bestarm_studies.dpp_bbo.batches.plane import places_of, plane_figure, plane_values, surface_of
+from bestarm_studies.dpp_bbo.gp_bandits.bounds import bounds_figure, bounds_values
 from bestarm_studies.dpp_bbo.gp_draws import gp_draw_instance, kernel_matrix
-from bestarm_studies.dpp_bbo.moments import CODE, TEXT, following, moment, moment_rows, regions, search_rows
+from bestarm_studies.dpp_bbo.moments import CODE, TEXT, moment, moment_rows, regions, search_rows
 from bestarm_studies.dpp_bbo.synthetic_functions import synthetic_instance
 
 LENGTHSCALE, NOISE = 0.15, 0.01
@@ -76,10 +75,6 @@ def test_widths_are_the_formulas():
         mean, deviations = est.posterior(b, 1)
         hoped = est.state.log[1, 1]
         assert est.width(b, 1) == pytest.approx(((hoped - mean) / deviations).min())
-    later = following(ucb, PLANE, STREAMS)
-    assert later.width(2) == pytest.approx(1.5 * np.sqrt(2 * np.log(40 * 6**2 * np.pi**2 / 0.3)))
-    assert later.state.n_known.tolist() == [7, 7, 7]
-    assert later.pulled.sum(axis=1).tolist() == [7, 7, 7]
     first = moment(batch_gp.gp_bucb(3, 2, model=MODEL, first=0), PLANE, STREAMS)
     assert first.state.n_known.tolist() == [0, 0, 0]
     assert first.width(1) == pytest.approx(np.sqrt(2 * np.log(40 * 4 * np.pi**2 / 0.3)))
@@ -112,73 +107,42 @@ def test_bounds_are_those_that_choose_the_next_arm():
     now, problem, _ = one(LINE, batch_gp.b_est, 3, 1, estimate="ESTn")
     seen, rewards = known(now, 0)
     x = problem.features[:, 0]
-    values = bounds_values(now, problem, "p", "smoke", 2)
+    values = bounds_values(now, problem, "p", "smoke")
     assert list(values.columns) == COLUMNS
-    mean, cov = naive_posterior(problem.features, seen, rewards, now.batch[0, :2])
+    mean, cov = naive_posterior(problem.features, seen, rewards)
     order = np.argsort(x)
     line = values[values["statistic"] == "mean"]
     np.testing.assert_allclose(line["x"], x[order])
     np.testing.assert_allclose(line["value"], mean[order], atol=1e-8)
-    reach = now.width(2) * np.sqrt(np.diag(cov))[order]
+    reach = now.width() * np.sqrt(np.diag(cov))[order]
     np.testing.assert_allclose(line["high"] - line["value"], reach, atol=1e-6)
     np.testing.assert_allclose(line["value"] - line["low"], reach, atol=1e-6)
     table = dict(list(values.groupby("statistic")))
     assert table["next arm"]["value"].item() == pytest.approx(line["high"].max())
     # Lemma 3.1: the largest bound of EST is its estimate of the maximum
     np.testing.assert_allclose(table["estimated maximum"]["value"], line["high"].max(), atol=1e-8)
-    np.testing.assert_allclose(table["chosen"]["x"], x[now.batch[0, :2]])
     np.testing.assert_allclose(np.sort(table["observation"]["value"]), np.sort(rewards))
     np.testing.assert_allclose(table["f"]["value"], problem.means[0, order])
-    assert TEXT not in table
-    first = bounds_values(now, problem, "p", "smoke")
-    inside = first[first["statistic"] == CODE]
-    band = first[first["statistic"] == "mean"]
-    np.testing.assert_allclose(inside["value"], band["low"].max())
-    wanted = band.loc[band["high"] >= band["low"].max(), "x"]
-    np.testing.assert_allclose(np.sort(inside["x"]), np.sort(wanted))
-
-
-def test_penalties_by_the_formula():
-    now, problem, _ = one(LINE, batch_gp.lp_ucb, 3, 1)
-    values = penalty_values(now, problem, 3, "smoke")
-    seen, rewards = known(now, 0)
-    x, order = problem.features[:, 0], np.argsort(problem.features[:, 0])
-    mean, cov = naive_posterior(problem.features, seen, rewards)
-    deviations = np.sqrt(np.diag(cov))
-    weights = np.linalg.solve(kernel_matrix(x[seen, None], LENGTHSCALE) + NOISE * np.eye(len(seen)), rewards)
-    fine = np.linspace(x.min(), x.max(), 20001)
-    curve = np.exp(-0.5 * (fine[:, None] - x[seen]) ** 2 / LENGTHSCALE**2) @ weights
-    slope = values.loc[values["statistic"] == "Lipschitz constant", "value"].item()
-    assert slope == pytest.approx(np.abs(np.gradient(curve, fine)).max(), rel=1e-3)
-    alpha = np.log1p(np.exp(mean + 2 * deviations))
-    for b in range(3):
-        mine = values[values["panel"] == f"arm {b + 1}"].set_index("statistic")
-        np.testing.assert_allclose(mine.loc["acquisition", "value"], alpha[order], rtol=1e-6)
-        arm = alpha.argmax()
-        assert mine.loc["next arm", "x"] == x[arm]
-        assert now.batch[0, b] == arm  # as the policy chooses
-        alpha = alpha * norm.cdf((slope * np.abs(x - x[arm]) - rewards.max() + mean[arm]) / deviations[arm])
+    np.testing.assert_allclose(table[CODE]["value"], line["low"].max())
+    wanted = line.loc[line["high"] >= line["low"].max(), "x"]
+    np.testing.assert_allclose(np.sort(table[CODE]["x"]), np.sort(wanted))
 
 
 def test_planes_hold_coordinates_deviations_and_places():
     grid = synthetic_instance("Cosines", 36, replications=1, design="grid")
-    streams = STREAMS.take(np.array([0]))
-    now = moment(batch_gp.ucb_dpp_max(4, 1, **GIVEN), grid, streams)
-    values = plane_values(now, "p", "smoke", 2, so_far=True, coordinates=True)
+    now = moment(batch_gp.ucb_dpp_max(4, 1, **GIVEN), grid, STREAMS.take(np.array([0])))
+    values = plane_values(now, "p", "smoke", first=True)
     table = surface_of(values, places_of(values))
-    deviations = now.posterior(2)[1]
     for arm, (across, up) in enumerate(grid.features):
-        assert table.loc[up, across] == pytest.approx(deviations[arm])
+        assert table.loc[up, across] == pytest.approx(now.posterior()[1][arm])
     places = values[values["statistic"] == "place"]
-    assert places["x"].tolist() == now.batch[0, :2].tolist()
-    assert places["value"].tolist() == [1, 2]
+    assert places["x"].tolist() == now.batch[0].tolist()
+    assert places["value"].tolist() == [1, 2, 3, 4]
     seen = values[values["statistic"] == "observed"]
     counts = np.bincount(known(now, 0)[0], minlength=36)
     np.testing.assert_array_equal(seen["x"], np.flatnonzero(counts))
     np.testing.assert_array_equal(seen["value"], counts[counts > 0])
-    whole = plane_values(now, "q", "smoke")
-    assert set(whole["statistic"]) == {"observed", "place"}
-    assert (whole["statistic"] == "place").sum() == 4
+    assert set(plane_values(now, "q", "smoke")["statistic"]) == {"observed", "place"}
 
 
 def test_rows_of_searches_and_of_batches():
@@ -195,14 +159,6 @@ def test_rows_of_searches_and_of_batches():
     first = est[est["batch"] == 1].set_index("replication")
     mine = logs[logs["series"] == "EST"].set_index("replication")
     np.testing.assert_allclose(mine["width"], first["width"], rtol=1e-3)  # findings keep four digits
-    left = variance_rows(now).set_index(["series", "replication", "arm"])
-    for r in range(3):
-        seen, rewards = known(now["UCB"], r)
-        before = np.diag(naive_posterior(PLANE.features, seen, rewards)[1]).max()
-        after = np.diag(naive_posterior(PLANE.features, seen, rewards, now["UCB"].batch[r])[1])
-        assert left.loc[("UCB", r, 3), "largest"] == pytest.approx(np.sqrt(after.max() / before))
-        assert left.loc[("UCB", r, 3), "average"] == pytest.approx(np.sqrt(after.mean() / before))
-        assert left.loc[("UCB", r, 0), "largest"] == 1.0
 
 
 def small_kernel():
@@ -274,60 +230,26 @@ def drawn(figure):
 
 
 def test_pictures_of_bounds_draw_every_arm_of_the_regions():
-    now, problem, streams = one(LINE, batch_gp.gp_bucb, 3, 2)
-    values = [bounds_values(now, problem, "before", "smoke")]
-    values.append(bounds_values(now, problem, "after two", "smoke", 2))
+    now, problem, _ = one(LINE, batch_gp.gp_bucb, 3, 2)
+    values = bounds_values(now, problem, "one", "smoke")
     sizes = [len(arms) for arms in regions(now).values()]
-    figure = drawn(bounds_figure(pd.concat(values), title="T", regions=True))
-    before, after = figure.axes
-    ticks = [line for line in before.lines if line.get_marker() == "|"]
+    (axis,) = (axis for axis in drawn(bounds_figure(values, title="T")).axes if axis.lines)
+    ticks = [line for line in axis.lines if line.get_marker() == "|"]
     assert [len(line.get_xdata()) for line in ticks] == sizes
     top, foot = (set(line.get_ydata()) for line in ticks)
-    assert max(foot) < min(top) < values[0]["low"].min()
-    assert [len(line.get_xdata()) for line in after.lines if line.get_marker() == "o"] == [2]
-    later = following(now, problem, streams)
-    values.append(bounds_values(later, problem, "rewards", "smoke"))
-    values.append(bounds_values(later, problem, "one more", "smoke", 1))
-    figure = drawn(bounds_figure(pd.concat(values), title="T"))
-    assert len(figure.axes) == 4
-    assert not [line for axis in figure.axes for line in axis.lines if line.get_marker() == "|"]
-    crosses = [line for line in figure.axes[2].lines if line.get_marker() == "x"]
-    assert len(crosses[0].get_xdata()) == 7  # four first arms and a batch of three
+    assert max(foot) < min(top) < values["low"].min()
+    crosses = [line for line in axis.lines if line.get_marker() == "x"]
+    assert len(crosses[0].get_xdata()) == 4  # the first arms
 
 
 def test_pictures_of_planes_number_the_arms_of_a_batch():
     grid = synthetic_instance("Branin-Hoo", 36, replications=1, design="grid")
     now = moment(batch_gp.ucb_dpp_max(4, 1, **GIVEN), grid, STREAMS.take(np.array([0])))
-    values = pd.concat(
-        [
-            plane_values(now, "whole", "smoke", 0, coordinates=True),
-            plane_values(now, "on the first", "smoke"),
-            plane_values(now, "two", "smoke", 2, so_far=True),
-        ]
-    )
-    rows = {"": {"whole": "A", "on the first": "B", "two": "C"}}
-    figure = drawn(plane_figure(values, rows, title="T"))
-    for axis, count in zip(figure.axes, (4, 4, 2), strict=False):
-        numbers = [text.get_text() for text in axis.texts]
-        assert numbers == [str(b + 1) for b in range(count)]
-        for text, arm in zip(axis.texts, now.batch[0], strict=False):
-            np.testing.assert_allclose(text.get_position(), grid.features[arm])
-    shades = [axis.collections[0].get_array().ravel() for axis in figure.axes[:3]]
-    np.testing.assert_array_equal(shades[0], shades[1])
-    assert shades[2].sum() < shades[0].sum()
+    values = pd.concat([plane_values(now, "whole", "smoke", first=True), plane_values(now, "on the first", "smoke")])
+    figure = drawn(plane_figure(values, {"": {"whole": "A", "on the first": "B"}}, title="T"))
     places = pd.DataFrame(grid.features).sort_values([1, 0]).index
-    np.testing.assert_allclose(shades[0], now.posterior(0)[1][places])
-
-
-def test_pictures_of_filling_have_a_panel_for_each_moment_and_arm():
-    now, problem, _ = one(LINE, batch_gp.gp_bucb, 3, 2)
-    bounds = [bounds_values(now, problem, name, "smoke", b) for name, b in (("before", 0), ("after", 2))]
-    now, problem, _ = one(LINE, batch_gp.lp_ucb, 3, 1)
-    values = penalty_values(now, problem, 3, "smoke")
-    figure = drawn(filling_figure(pd.concat(bounds), values, title="T"))
-    names = ["before", "after", "arm 1", "arm 2", "arm 3"]
-    assert [axis.get_title(loc="left") for axis in figure.axes] == names
-    top = values.loc[values["statistic"] == "acquisition", "value"].max()
-    assert all(top < axis.get_ylim()[1] < 1.2 * top for axis in figure.axes[2:])
-    dashed = [sum(line.get_linestyle() == "--" for line in axis.lines) for axis in figure.axes[2:]]
-    assert dashed == [0, 1, 1]  # the acquisition before the last penalty
+    for axis in figure.axes[:2]:
+        assert [text.get_text() for text in axis.texts] == ["1", "2", "3", "4"]
+        for text, arm in zip(axis.texts, now.batch[0], strict=True):
+            np.testing.assert_allclose(text.get_position(), grid.features[arm])
+        np.testing.assert_allclose(axis.collections[0].get_array().ravel(), now.posterior()[1][places])

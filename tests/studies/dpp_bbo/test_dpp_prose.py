@@ -108,38 +108,12 @@ def controls(values: pd.DataFrame) -> bool:
     return not clear and 0.9 * paid["random"] < paid["UCB-DPP-SAMPLE"] < paid["random"]
 
 
-def test_steps_of_chains():
-    table = shown("07_theory", "tab_chains")
-    reached = table[table["value"] <= 0.01].groupby(["panel", "statistic", "series"])["x"].min().unstack("series")
-    stated = reached.xs("stated", level="statistic")
-    greedy = reached.xs("greedy set", level="statistic")
-    assert (reached.drop("stated", level="statistic").groupby("panel").max() < stated).all(axis=None)
-    assert (greedy["down-up chain"] / greedy["exchange chain"]).between(0.2, 0.3).all()
-
-
 def explained_by_trees(values: pd.DataFrame) -> bool:
     tables = [rows(f"fastxml_{name}") for name in ("bibtex", "delicious")]
     orders = [pd.Series(variance_shares(t)).sort_values(ascending=False).index[:2].to_list() for t in tables]
     spread = values.groupby(["series", "panel"])["value"].agg(lambda v: v.max() - v.min()).unstack()
     orders += [mine.nlargest(2).index.to_list() for _, mine in spread.iterrows()]
     return len(orders) == 4 and all(order == ["trees", "cost"] for order in orders)
-
-
-def filled_without_rewards(values: pd.DataFrame) -> bool:
-
-    def outside(panel: str) -> int:
-        mine = values[values["panel"] == panel]
-        band, f = (mine[mine["statistic"] == kind].set_index("x").sort_index() for kind in ("mean", "f"))
-        return int(((f["value"] < band["low"]) | (f["value"] > band["high"])).sum())
-
-    def width(panel: str) -> float:
-        band = values[(values["panel"] == panel) & (values["statistic"] == "mean")]
-        return float((band["high"] - band["low"]).max())
-
-    arms = values[values["statistic"] == "acquisition"].pivot(index="x", columns="panel", values="value")
-    dents = (arms["arm 2"] <= arms["arm 1"] + 1e-9).all() and (arms["arm 3"] <= arms["arm 2"] + 1e-9).all()
-    shrunk = width("after four arms") < width("before the batch")
-    return bool(shrunk and outside("before the batch") == 0 < outside("after four arms") and dents)
 
 
 def where_bounds_go(values: pd.DataFrame) -> bool:
@@ -187,15 +161,6 @@ def six_batches(values: pd.DataFrame) -> bool:
         and at["MAX"] >= 9 > 5 > max(at["SAMPLE"], at["UNIFORM"])
         and nearest["UNIFORM"] < 1.5 * cell < 3 * cell < nearest["SAMPLE"]
     )
-
-
-def largest_variance_left(values: pd.DataFrame) -> bool:
-    """The deviation before the first arm is that of the picture of six batches."""
-    before = pd.concat([shown("02_batches", "batches").assign(panel="MAX, 0"), values])
-    before = before[before["statistic"] == "deviation"].set_index(["panel", "x"])["value"]
-    arms = places(values, "MAX, 5")
-    taken = [before[f"MAX, {k}"].idxmax() == arm for k, arm in enumerate(arms)]
-    return len(arms) == 5 and all(taken) and at_the_border(values, arms) > 2.5
 
 
 def open_choices(values: pd.DataFrame) -> bool:
@@ -262,12 +227,6 @@ def test_what_claims_become_under_open_choices():
             six_batches,
         ),
         Title(
-            "02_batches",
-            "replay",
-            "Each arm of MAX takes the largest variance left, mostly at the border",
-            largest_variance_left,
-        ),
-        Title(
             "03_synthetic",
             "choices",
             "Most open choices change little; ten first arms and GP-BUCB's two stages change most",
@@ -284,12 +243,6 @@ def test_what_claims_become_under_open_choices():
             "grid",
             "In our own FastXML the number of trees matters most; the cost of the logistic loss comes next",
             explained_by_trees,
-        ),
-        Title(
-            "01_gp_bandits",
-            "filling",
-            "GP-BUCB's bounds shrink before any reward is known, and f leaves them; a penalty of LP-UCB cuts a dent",
-            filled_without_rewards,
         ),
     ],
     ids=lambda title: f"{title.notebook}-{title.file}",

@@ -305,17 +305,12 @@ def test_joint_draws_have_the_posterior_s_maximum():
     assert rows.loc["ESTn", "estimate"] > joint
 
 
-def test_small_sets_obey_the_identities_and_chains_reach_them():
+def test_small_sets_obey_the_identities():
     rows = entropy.set_rows(5, [(7, 3)], [0.1], seed=1)
     decision = entropy.enumeration({"experiments": ["a"]}, {"a": rows})
     assert decision.holds
     assert not entropy.entropy_form({"experiments": ["a"]}, {"a": rows}).holds
     assert not entropy.enumeration({"experiments": ["a"]}, {"a": rows.assign(identity=0.1)}).holds
-    chains = sampling.chain_rows(2, 6, [2], 0.1, 50, seed=1)
-    assert sampling.chains_mix({"experiments": ["a"]}, {"a": chains}).holds
-    assert not sampling.chains_mix({"experiments": ["a"]}, {"a": chains.assign(stated=1)}).holds
-    start = chains[chains["step"] == 0]
-    assert (start["from_greedy"] <= start["from_worst"]).all()
     kernel = batch_kernel(30, 0.1, 1, 0)
     assert np.linalg.eigvalsh(kernel)[0] >= 1.0 - 1e-9
 
@@ -439,7 +434,6 @@ def test_every_figure_and_table_is_made_from_smoke_rows():
         "entropy": entropy.entropy_values(smoke("theory_entropy"), "smoke"),
         "coverage": confidence.coverage_values(smoke("theory_coverage"), "smoke"),
         "maximum": confidence.maximum_values(smoke("theory_maximum"), "smoke"),
-        "chains": sampling.chain_values(smoke("theory_chains"), "smoke"),
         "rate": information.rate_values("smoke", {1: 16}, most=256),
         "cost": sampling.cost_values(smoke("sampling_times"), (30,), (4, 9), "smoke"),
     }
@@ -458,21 +452,9 @@ def test_every_figure_and_table_is_made_from_smoke_rows():
     assert regret.horizon(1e9) <= 10
 
 
-def test_steps_of_chains_are_the_first_that_are_near_enough():
-    line = {"panel": "k = 2", "series": "down-up chain", "statistic": "greedy set"}
-    far = [{**line, "x": x, "value": v} for x, v in ((1, 0.5), (2, 0.02), (3, 0.009), (4, 0.001))]
-    far += [{**line, "statistic": "worst set", "x": x, "value": v} for x, v in ((3, 0.02), (4, 0.01))]
-    far += [{**line, "statistic": "stated", "x": 21, "value": 0.01}]
-    assert sampling.chain_table(pd.DataFrame(far)).to_numpy().tolist() == [["k = 2", "down-up chain", "3", "4", "21"]]
-
-
 def test_distances_to_another_search_are_taken_run_by_run():
     cell = pd.DataFrame(
-        {
-            "replication": [0, 0, 1, 1],
-            "series": ["A", "B", "A", "B"],
-            "candidate_regret": [0.5, 0.2, 0.1, 0.4],
-        }
+        {"replication": [0, 0, 1, 1], "series": ["A", "B", "A", "B"], "candidate_regret": [0.5, 0.2, 0.1, 0.4]}
     )
     found = VALUES["distance_to"].of(cell, {"to": "B"})
     np.testing.assert_allclose(found["A"], [0.3, 0.3])

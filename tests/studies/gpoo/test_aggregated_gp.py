@@ -1,7 +1,5 @@
 """The posterior from averages, against a dense solve, GPy and closed forms."""
 
-import warnings
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,7 +9,6 @@ from refusals import refused
 from bestarm.kernels import Stationary, box_average, box_point_average
 from bestarm.partition import Partition
 from bestarm.streams import Streams
-from bestarm_studies.gpoo.aggregated_feedback.hyperparameters import averages_kernel, fit_hyperparameters
 from bestarm_studies.gpoo.aggregated_gp import AggregatedGP, average_cells, observed_averages
 
 RBF = Stationary("rbf", 0.1, 0.05)
@@ -199,57 +196,6 @@ def test_representatives_converge_to_the_average_of_a_cell():
         np.testing.assert_allclose(slopes, -2.0, atol=0.1)
 
 
-def test_gpy_s_kernel_of_averages_gives_the_same_posterior_and_right_gradients():
-    points, averaging, rewards, *_ = some_data(9, t=7)
-    base = Stationary("rbf", 0.5, 0.3).to_gpy(2)
-    kernel = averages_kernel(base, points, averaging)
-    from GPy.models import GPRegression
-
-    model = GPRegression(np.arange(7.0)[:, None], rewards[:, None], kernel, noise_var=0.1)
-    found = AggregatedGP(Stationary("rbf", 0.5, 0.3), 0.1).fit(points, rewards, averaging)
-    mean, variance = model.predict(np.arange(7.0)[:, None], include_likelihood=False)
-    ours = found.predict(points, averaging)
-    np.testing.assert_allclose(ours[0][0], mean[:, 0], rtol=1e-6)
-    np.testing.assert_allclose(ours[1][0], variance[:, 0], rtol=1e-5, atol=1e-10)
-    assert found.log_marginal_likelihood[0] == pytest.approx(model.log_likelihood(), rel=1e-5)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        assert model.checkgrad()
-
-
-def test_hyperparameters_are_recovered_from_averages():
-    """150 averages of a drawn function: the length-scale within a quarter, the noise within a third; more likely."""
-    kernel, noise = Stationary("rbf", 1.0, 0.15), 0.01
-    partition = Partition(2, 4)
-    cells = np.tile(np.arange(31, 63), 5)[:150]
-    points, averaging = average_cells(partition, cells)
-    drawn = AggregatedGP(kernel, noise).prior().sample(points[: 32 * 4], 1, Streams.first(1, seed=5))[0, 0]
-    f = np.tile(drawn, 5)[: len(points)]
-    rewards = averaging @ f + 0.1 * np.random.default_rng(6).standard_normal(len(cells))
-    start = Stationary("rbf", 0.3, 0.4)
-    fitted, found_noise = fit_hyperparameters(start.to_gpy(1), points, rewards, averaging, noise_variance=0.1)
-    assert float(fitted.lengthscale[0]) == pytest.approx(0.15, rel=0.25)
-    assert found_noise == pytest.approx(noise, rel=0.33)
-    before = AggregatedGP(start, 0.1).fit(points, rewards, averaging).log_marginal_likelihood[0]
-    after = AggregatedGP(fitted, found_noise).fit(points, rewards, averaging).log_marginal_likelihood[0]
-    assert after > before
-    with pytest.raises(ValueError, match="2 rewards cannot fit 3 hyper-parameters"):
-        fit_hyperparameters(start.to_gpy(1), points, rewards[:2], averaging[:2])
-
-
-def test_the_start_and_the_result_of_a_fit_are_of_one_kind():
-    """Our kernel in, our kernel out, with the numbers that GPy's own kernel gets."""
-    points = np.linspace(0, 1, 30)[:, None]
-    rewards = np.sin(9 * points[:, 0]) + 0.1 * np.random.default_rng(1).standard_normal(30)
-    start = Stationary("matern52", 1.0, 0.5)
-    ours, noise = fit_hyperparameters(start, points, rewards)
-    theirs, same_noise = fit_hyperparameters(start.to_gpy(1), points, rewards)
-    assert ours.family == "matern52"
-    assert (ours.variance, ours.lengthscale, noise) == (theirs.variance[0], theirs.lengthscale[0], same_noise)
-    with pytest.raises(ValueError, match=r"averaging \(t, n\) = \(30, 30\), got \(30, 1\) and \(2, 30\)"):
-        fit_hyperparameters(start, points, rewards, np.zeros((2, 30)))
-
-
 @pytest.mark.parametrize("feedback", ["average", "integral"])
 @pytest.mark.parametrize("d", [1, 2])
 def test_averages_over_whole_cells_are_those_of_the_closed_form(feedback, d):
@@ -365,23 +311,14 @@ class Negative:
 test_bad_input_is_one_clear_error = refused(
     lambda call: call(np.linspace(0, 1, 4)[:, None], np.zeros(4)),
     (lambda x, y: AggregatedGP(RBF, 0.0), "noise_variance must be positive, got 0.0"),
-    (
-        lambda x, y: AggregatedGP(RBF, 1.0).fit(x, y, np.ones((3, 4))),
-        r"averaging must have .* \(4, 4\), got \(3, 4\)",
-    ),
+    (lambda x, y: AggregatedGP(RBF, 1.0).fit(x, y, np.ones((3, 4))), r"averaging must have .* \(4, 4\), got \(3, 4\)"),
     (lambda x, y: AggregatedGP(RBF, 1.0).fit(x[:, 0], y), "points must have two axes"),
     (lambda x, y: AggregatedGP(RBF, 1.0).fit(np.full((4, 1), np.nan), y), "points must be finite, got nan"),
     (lambda x, y: AggregatedGP(RBF, 1.0).fit(x, np.full(4, np.inf)), "rewards must be numbers, or NaN"),
-    (
-        lambda x, y: AggregatedGP(RBF, 1.0).fit(x, y).update(np.ones((1, 2)), y[:1]),
-        "points must have 1 coordinates",
-    ),
+    (lambda x, y: AggregatedGP(RBF, 1.0).fit(x, y).update(np.ones((1, 2)), y[:1]), "points must have 1 coordinates"),
     (lambda x, y: AggregatedGP(RBF, 1.0).fit(x, y).predict(x, np.ones((1, 3))), "averaging must have 4 columns"),
     (lambda x, y: AggregatedGP(RBF, 1.0).fit(x, y).predict(np.ones((3, 2))), "must have 1 coordinates, got 2"),
-    (
-        lambda x, y: AggregatedGP(RBF, 1.0).fit(np.tile(x, 2), y).predict(x),
-        "must have 2 coordinates, got 1",
-    ),
+    (lambda x, y: AggregatedGP(RBF, 1.0).fit(np.tile(x, 2), y).predict(x), "must have 2 coordinates, got 1"),
     (lambda x, y: AggregatedGP(RBF, 1.0).prior(1, 2).update(x, y), "must have 2 coordinates, got 1"),
     (
         lambda x, y: AggregatedGP(RBF, 1.0).prior(3).update(x, np.zeros((2, 4))),
@@ -390,10 +327,7 @@ test_bad_input_is_one_clear_error = refused(
     (lambda x, y: AggregatedGP(RBF, 1.0).fit(x, y[None, None]), "rewards must have one axis, or two"),
     (lambda x, y: AggregatedGP(NoNumber(), 1.0).fit(x, y), "kernel must give a finite covariance"),
     (lambda x, y: AggregatedGP(NoNumber(), 1.0).prior().predict(x), "kernel must give a finite covariance"),
-    (
-        lambda x, y: AggregatedGP(Negative(), 0.5).fit(x, y),
-        "not positive definite: pivot 0 of replication 0 is -0.5",
-    ),
+    (lambda x, y: AggregatedGP(Negative(), 0.5).fit(x, y), "not positive definite: pivot 0 of replication 0 is -0.5"),
     (lambda x, y: Stationary("rbf", 1.0, -1.0), "lengthscale must be positive, got -1.0"),
     (lambda x, y: Stationary("linear"), "family must be one of rbf, matern52, matern32, exponential, got 'linear'"),
 )

@@ -14,7 +14,7 @@ from bestarm_studies.gpoo.aggregated_gp import AggregatedGP, average_cells
 from bestarm_studies.gpoo.aggregation.experiments import pattern_rows
 from bestarm_studies.gpoo.aggregation.trees import tree_figure
 from bestarm_studies.gpoo.functions import reward_function
-from bestarm_studies.gpoo.paper_against_code.precision import precision_rows
+from bestarm_studies.gpoo.paper_against_code.causes import precision_rows
 from bestarm_studies.gpoo.tree_and_gpoo.cells import adaptive_tree_figure, quantities_figure
 from bestarm_studies.gpoo.tree_and_gpoo.growth import breadth_first_values, growth_values
 from bestarm_studies.gpoo.tree_and_gpoo.roadmap import roadmap_figure

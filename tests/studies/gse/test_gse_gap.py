@@ -25,11 +25,7 @@ def test_gap_and_what_closes_it_are_means_over_cells():
     values = gap_values({"both": cells, "none": []}, {"A": "A"}, changes, "smoke")
     found = values.set_index(["panel", "series", "statistic"])["value"]
     assert found.to_dict() == pytest.approx(
-        {
-            ("both (2)", "A", "gap"): 0.3,
-            ("both (2)", "better", "gap"): 0.25,
-            ("both (2)", "better", "closed"): 0.05,
-        }
+        {("both (2)", "A", "gap"): 0.3, ("both (2)", "better", "gap"): 0.25, ("both (2)", "better", "closed"): 0.05}
     )
     table = gap_table(values).set_index("closed by")["both (2)"]
     assert table["gap of A"].startswith("0.300 [")

@@ -24,7 +24,7 @@ from bestarm_studies.linear_topm.drug_simulator.log_check import (
     n_rewards_met,
 )
 from bestarm_studies.linear_topm.drug_simulator.network_figure import CLOSEST, network_figure, place_genes
-from bestarm_studies.linear_topm.drug_simulator.rewards import reward_rows_of
+from bestarm_studies.linear_topm.drug_simulator.values import reward_rows_of
 
 
 @pytest.fixture(scope="module")

@@ -9,10 +9,7 @@ from refusals import refused, refuses
 
 from bestarm.streams import Streams
 from bestarm_objectives.drug.boolean_network import Edge, is_fixed_point
-from bestarm_objectives.drug.characteristic_direction import (
-    binarize_direction,
-    characteristic_direction,
-)
+from bestarm_objectives.drug.characteristic_direction import binarize_direction, characteristic_direction
 from bestarm_objectives.drug.gene_table import UNKNOWN
 from bestarm_objectives.drug.histogram_binarization import (
     binarize_via_histogram,

@@ -21,10 +21,9 @@ from bestarm_lab.study import load_study
 from bestarm_objectives.autoencoder.training import Coding, scaled
 from bestarm_studies.oae.cell_lines import contexts, gctx, official
 from bestarm_studies.oae.cell_lines.contexts import GROUPS, arms_of_group, chosen_groups, r_squared, without_missing
-from bestarm_studies.oae.cell_lines.kept_arrays import kept
 from bestarm_studies.oae.cell_lines.misfit import held_out, misfit_and_gain, own_misfit, permuted_correlation
-from bestarm_studies.oae.cell_lines.official import GENES, embedding, proliferation
-from bestarm_studies.oae.cell_lines.top_observer import TopObserver
+from bestarm_studies.oae.cell_lines.official import GENES, embedding, kept, proliferation
+from bestarm_studies.oae.cell_lines.searches import TopObserver
 from bestarm_studies.oae.checks import top_found
 from bestarm_studies.oae.embedding.batch_fits import batch_fit_rows, fit_errors, random_orders
 from bestarm_studies.oae.series import FEW_RUNS

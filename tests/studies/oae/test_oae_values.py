@@ -26,7 +26,6 @@ from bestarm_studies.oae.fits.step_sizes import chosen_rates, rate_table, rates_
 from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
 from bestarm_studies.oae.network_fits import class_name, fit_rows, fit_values, fits_figure
 from bestarm_studies.oae.problem.evolution import evolution_figure
-from bestarm_studies.oae.realizable.teacher_spread import FACTOR, SEARCHES, spread_table, spread_values
 from bestarm_studies.oae.series import DEFAULT_STEP_SIZES, STEP_SIZES
 from bestarm_studies.oae.values import (
     RANDOM_LAW,
@@ -322,19 +321,3 @@ def test_arms_that_were_tried_count_though_others_look_better():
     rows = made_rows({"Greedy": [11]}).assign(tried=lambda r: np.where(r["round"] == 4, 1, 900))
     assert first_tried(rows, {})["Greedy"].tolist() == [4.0]
     assert first_hit(rows, {})["Greedy"].tolist() == [11.0]
-
-
-def test_the_spread_that_one_teacher_hides():
-    """A standard deviation of 3 against one of 1 is a factor of 3; random batches are in no mean over searches."""
-    one = made_rows({"RandomBatch": [2, 4, 3, 3], "A": [2, 4, 3, 3], "B": [5, 7, 6, 6]}, rounds=30, name="table")
-    own = made_rows({"RandomBatch": [2, 4, 3, 3], "A": [2, 8, 5, 5], "B": [2, 20, 11, 11]}, rounds=30, name="table")
-    values = spread_values(own, one, "paper")
-    factors = values[values["statistic"] == FACTOR].set_index("series")
-    expected = {"RandomBatch": 1.0, "A": 3.0, "B": 9.0, SEARCHES: np.sqrt(27.0)}
-    np.testing.assert_allclose(factors.loc[list(expected), "value"], list(expected.values()))
-    assert (factors["low"] <= factors["value"]).all()
-    assert (factors["value"] <= factors["high"]).all()
-    assert set(values["data"]) == {"fitted"}
-    table = spread_table(values).set_index("series")["table"]
-    assert table["A"].startswith("3.0, 5.0; ×3.00 [")
-    assert table[SEARCHES].startswith("×5.20 [")

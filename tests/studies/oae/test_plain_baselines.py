@@ -1,11 +1,10 @@
-"""Searches without networks, ways to count, and what caveats say of both: on known rows, and on the committed ones."""
+"""Searches without networks, hits, and what caveats say of both: on known rows, and on the committed ones."""
 
 import re
 
 import numpy as np
 import pandas as pd
 import pytest
-from refusals import refuses
 from test_oae_values import made_rows
 
 from bestarm.models.smooth_gp import SmoothGP
@@ -23,9 +22,8 @@ from bestarm_studies.oae.first_hits import first_hits, until_found
 from bestarm_studies.oae.landscapes import landscape
 from bestarm_studies.oae.robustness import CHOICES
 from bestarm_studies.oae.values import by_set
+from bestarm_studies.oae.vanilla.experiments import PLAIN, ModelSearch
 from bestarm_studies.oae.vanilla.figures import divergence_values
-from bestarm_studies.oae.vanilla.plain_baselines import PLAIN, ModelSearch
-from bestarm_studies.oae.vanilla.search_times import horizon_table, horizon_values
 
 
 def searched(policy, replications):
@@ -73,25 +71,6 @@ def test_settings_are_those_of_the_command_line():
         assert vars(own) == vars(theirs)
     two = PLAIN["GP 2"].keywords["model"]
     assert (two.beta, two.model) == (2.0, SmoothGP())
-
-
-def test_means_are_cut_at_the_horizon():
-    """A run that finds in batch 100 counts as 51 over 50 batches, and as 100 over 150."""
-    rows = made_rows({"A": [10, 100, 151], "B": [30, 30, 30]}, rounds=150)
-    values = horizon_values({"set": rows}, "paper").set_index(["series", "statistic", "x"])["value"]
-    assert values["A", "batches", 50] == pytest.approx((10 + 51 + 51) / 3)
-    assert values["A", "batches", 150] == pytest.approx((10 + 100 + 151) / 3)
-    assert values["A", "found", 50] == pytest.approx(1 / 3)
-    assert values["A", "found", 150] == pytest.approx(2 / 3)
-    assert np.isinf(values["A", "median", 50])
-    assert values["A", "median", 150] == 100
-    text = horizon_table(horizon_values({"set": rows}, "paper")).set_index("series")
-    assert text.loc["A", "median"] == "100"
-    assert text.loc["B", "found by batch 50"] == "100%"
-
-
-def test_too_few_batches_are_refused():
-    refuses(lambda: horizon_values({"set": made_rows({"A": [1, 2]})}, "paper"), "10 batches")
 
 
 def test_what_stands_before_the_first_pull_is_no_hit():

@@ -411,9 +411,6 @@ def test_each_run_has_a_teacher_of_its_own():
     apart = np.concatenate([law.take(some).means for some in (np.array([3]), np.arange(15, 18), np.array([0, 19]))])
     np.testing.assert_array_equal(apart, together.means[[3, 15, 16, 17, 0, 19]])
     refuses(lambda: law.arms, r"call problem\.take")
-    one = fitted_response.stand_in_one_teacher_instance("BikeSharingDay", (10, 5), steps=60)
-    np.testing.assert_array_equal(one.take(np.arange(5, 9)).means, together.means[:1])
-    assert one.label == law.label
 
 
 def test_searches_of_fitted_responses_do_not_depend_on_blocks(tmp_path):

@@ -53,9 +53,8 @@ def _arms(
 
 def abalone_instance(n_arms: int = N_ROWS, sigma: float = 0.0, seed: int = 0) -> CandidateArms:
     """Return the snails as candidates, rings standardised over all of them, features scaled to [0, 1].
-    The largest value is a single snail with 29 rings, 5.9 standard deviations above the mean; a random subset of
-    ``n_arms`` keeps it. ``sigma`` is noise in standard deviations of the rings; Contal and others and their successors
-    add none. `stand_in_abalone_instance` has the same form."""
+    A random subset of ``n_arms`` keeps the largest value, 5.9 standard deviations above the mean. ``sigma`` is noise in
+    standard deviations of the rings; Contal and others add none. `stand_in_abalone_instance` has the same form."""
     table = read_abalone(fetch("abalone"))
     if not 2 <= n_arms <= len(table.target):
         raise ValueError(f"n_arms must be between 2 and {len(table.target)}, got {n_arms}.")

@@ -91,9 +91,7 @@ def exploration_rows(
 ) -> pd.DataFrame:
     r"""Return, for each batch of pure exploration, whether its arms are those of greedy maximisation.
     The DPP kernel is formed from the prior, and has :math:`1+\sigma_{t-1}^2/\sigma^2` as the gain of an arm.
-    ``repeats``: an arm is asked for twice, as a subset cannot be; if not, ``gain_error`` is the largest difference of a
-    gain over 1 + variance / noise from 1, and ``beyond``, by how much the largest gain of an arm that is not in the
-    batch yet exceeds that of the arm taken, relatively."""
+    ``repeats``: an arm is asked for twice, as a subset cannot be."""
 
     def look(state: BatchGPState, part: CandidateArms) -> list[dict[str, Any]] | None:
         batch, lines = hallucinated(state), []

@@ -16,39 +16,19 @@ from bestarm_studies.dpp_bbo.moments import Moment
 from bestarm_studies.dpp_bbo.values import of_statistic
 
 
-def plane_values(
-    now: Moment, panel: str, profile: str, b: int | None = None, so_far: bool = False, coordinates: bool = False
-) -> pd.DataFrame:
+def plane_values(now: Moment, panel: str, profile: str, *, first: bool = False) -> pd.DataFrame:
     """Return a batch in the plane as plotted values of the first replication; x is the number of an arm.
-    Statistics are ``observed`` (how often), ``place`` of the arms of the batch, from 1, and, if b is given, the
-    ``deviation`` of every arm after the first b of the batch. With ``so_far`` the batch has these b arms only. With
-    ``coordinates``, which one panel of a figure needs, there are ``first coordinate`` and ``second coordinate``, too.
-    """
-    state, arms = now.state, now.batch[0, : b if so_far else None]
+    Statistics are ``observed`` (how often) and ``place`` of the arms of the batch, from 1; of the ``first`` panel of a
+    figure ``first coordinate``, ``second coordinate`` and, before the batch, ``deviation`` of every arm, too."""
+    state, arms = now.state, now.batch[0]
     points, seen = state.points[state.point_set[0]], np.flatnonzero(now.pulled[0])
     parts = {"observed": (seen, now.pulled[0, seen]), "place": (arms, np.arange(1, len(arms) + 1))}
-    every = np.arange(points.shape[1])
-    if coordinates:
+    if first:
+        every = np.arange(points.shape[1])
         parts |= {"first coordinate": (every, points[0]), "second coordinate": (every, points[1])}
-    if b is not None:
-        parts["deviation"] = (every, now.posterior(b)[1])
+        parts["deviation"] = (every, now.posterior()[1])
     frames = [pd.DataFrame({"statistic": name, "x": x, "value": y}) for name, (x, y) in parts.items()]
     return as_values(pd.concat(frames, ignore_index=True), panel=panel, series=now.policy.label, profile=profile)
-
-
-def variance_rows(now: Mapping[str, Moment]) -> pd.DataFrame:
-    """Return how the posterior shrinks within a batch: ``series, replication, arm, largest, average``.
-    Both are standard deviations of f over all candidates after so many arms of the batch, divided by the largest one
-    before it; ``average`` is the root of the mean variance."""
-    table = []
-    for label, m in now.items():
-        for r, replication in enumerate(m.state.replications):
-            before = m.posterior(0, r)[1].max()
-            for b in range(m.batch.shape[1] + 1):
-                left = m.posterior(b, r)[1] / before
-                line = {"series": label, "replication": replication, "arm": b, "largest": left.max()}
-                table.append(line | {"average": np.sqrt((left**2).mean())})
-    return pd.DataFrame(table)
 
 
 _SURFACE = "YlGnBu"
@@ -103,9 +83,7 @@ def plane_figure(
     top = float(of_statistic(values, "deviation")["value"].max())
     for line, (heading, panels) in zip(axes, rows.items(), strict=True):
         for axis, (panel, name) in zip(line, panels.items(), strict=True):
-            mine = values[values["panel"] == panel]
-            own = bool(len(of_statistic(mine, "deviation")))
-            shading = draw_plane(axis, mine, mine if own else first, places, top)
+            shading = draw_plane(axis, values[values["panel"] == panel], first, places, top)
             axis.set_title(name)
             axis.label_outer()
         line[0].set_ylabel(heading)

@@ -48,9 +48,8 @@ def fastxml_instance(
     dataset: Dataset, n_arms: int | None = 2048, seed: int = 0, table: str | None = None, file: Path | None = None
 ) -> CandidateArms:
     """Return the search for the hyper-parameters of FastXML with the largest precision at 1 on the test points.
-    The value of a setting is the mean over the forests of the table. The noise is that of one forest: the standard
-    deviation between forests, pooled over the settings, or 0 in a table of one forest each. Features are the ranks of
-    the levels, in [0, 1]."""
+    The value of a setting is the mean over the forests of the table, the noise the pooled standard deviation between
+    them, 0 with one each. Features are the ranks of the levels, in [0, 1]."""
     if dataset not in DATASETS:
         raise ValueError(f"dataset must be one of {', '.join(DATASETS)}, got {dataset!r}.")
     rows, digest = stored_table(table or TABLES[dataset], file)

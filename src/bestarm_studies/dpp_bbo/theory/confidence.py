@@ -36,10 +36,9 @@ from bestarm_studies.dpp_bbo.values import ROUNDING, Rows, Test
 @dataclass
 class BatchIntervals(Observed):
     r"""GP-BUCB under observation: its intervals at every position of a batch, and those with rewards at once.
-    GP-BUCB's interval at position b is :math:`\mu_{fb}\pm\beta_t^{1/2}\sigma_{t-1}` with the deviation given all arms
-    before. If the rewards of these arms came at once, the mean would move with them, and the deviation would be the
-    same. ``truth`` has the values of f, shape (R, n_arms); ``found`` arrays of shape (R,) for each batch, position and
-    mean."""
+    The interval at position b is :math:`\mu_{fb}\pm\beta_t^{1/2}\sigma_{t-1}` with the deviation given all arms before;
+    rewards at once would move the mean alone. ``truth`` has the values of f, shape (R, n_arms); ``found`` arrays of
+    shape (R,) for each batch, position and mean."""
 
     truth: FloatArray
     found: list[dict[str, Any]] = field(default_factory=list)
@@ -91,11 +90,7 @@ def coverage_rows(
     seed: int = 0,
     workers: int = 1,
 ) -> pd.DataFrame:
-    r"""Return how often GP-BUCB's intervals miss f, by position in the batch, beside those with rewards at once.
-    Means over the batches of a run: ``outside``, the share of arms whose f is out of its interval; ``missed``, the
-    share of batches with such an arm; ``squared``, the mean of :math:`((f-\mu)/\sigma)^2`, 1 for a right posterior;
-    ``inflation``, the largest :math:`\sigma_{fb}/\sigma_{t-1}` of an arm, which is :math:`e^C` with the C of Desautels
-    and others."""
+    """Return how often GP-BUCB's intervals miss f, by position in the batch, beside those with rewards at once."""
     functions = problem(replications=replications)
     frames = []
     for size, policy in searches.items():
@@ -161,8 +156,7 @@ def maximum_rows(
 
 def prior_widths(sizes: Sequence[int]) -> pd.DataFrame:
     r"""Return the widths of UCB and EST before any reward, for so many independent arms with variance 1.
-    ``first`` is :math:`\sqrt{2\log|X|}`, which the largest of so many standard normal values approaches; the estimates
-    take 0 for the best reward."""
+    ``first`` is :math:`\sqrt{2\log|X|}`; the estimates take 0 for the best reward."""
     lines = []
     for n in sizes:
         zeros, ones = np.zeros(n), np.ones(n)

@@ -95,10 +95,9 @@ def set_rows(
 def entropy_rows(
     policy: BatchGP, problem: partial[CandidateArms], replications: int, *, seed: int = 0, workers: int = 1
 ) -> pd.DataFrame:
-    r"""Return the terms of Theorem 3.4 in every batch of a search that samples its batches.
-    ``region``, its points; ``log_z``, :math:`\log\sum_S\det L_S` by the eigenvalues of the kernel; ``log_det`` of the
-    sampled set, so that ``log_z - log_det`` has the mean H; ``greedy``, log determinant of the greedy set; ``first``,
-    :math:`\log(1+\sigma^{-2}\sigma_{t-1}^2(x_{t,1}))`; ``regret`` of the batch."""
+    """Return the terms of Theorem 3.4 in every batch of a search that samples its batches.
+    ``log_z`` is by the eigenvalues of the kernel, ``log_det`` of the sampled set: ``log_z - log_det`` has the mean
+    H."""
     k = policy.batch - 1
 
     def look(state: BatchGPState, part: CandidateArms) -> list[dict[str, Any]] | None:

@@ -14,7 +14,7 @@ from bestarm_studies.dpp_bbo.theory.entropy import entropy_rows, set_rows
 from bestarm_studies.dpp_bbo.theory.information import chain_rule_rows
 from bestarm_studies.dpp_bbo.theory.lemmas import lemma_rows
 from bestarm_studies.dpp_bbo.theory.regret import two_stage_rows
-from bestarm_studies.dpp_bbo.theory.sampling import chain_rows, sampling_times
+from bestarm_studies.dpp_bbo.theory.sampling import sampling_times
 
 EVALUATIONS = 5 * DRAW_ROUNDS
 SEQUENTIAL = sequential(EVALUATIONS, KNOWN)
@@ -79,9 +79,6 @@ EXPERIMENTS: dict[str, Experiment | Computation] = {
         chain_rule_rows,
         policy=on_draws()["UCB-DPP-SAMPLE"],
         problem=FUNCTIONS,
-    ),
-    "theory_chains": computed(
-        "Chains and their k-DPP, step by step", 12, chain_rows, n=9, ks=(2, 3, 4), noise=DRAWN["sigma"] ** 2, n_steps=60
     ),
     "sampling_times": Computation(
         "Seconds of one sample of a k-DPP",

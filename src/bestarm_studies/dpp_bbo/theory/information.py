@@ -171,9 +171,7 @@ def information_rate(test: Test) -> Decision:
 def chain_rule_rows(
     policy: BatchGP, problem: partial[CandidateArms], replications: int, *, seed: int = 0, workers: int = 1
 ) -> pd.DataFrame:
-    r"""Return how far sums of :math:`\log(1+\sigma_{t-1,b}^2/\sigma^2)` are from log determinants, batch by batch.
-    ``batch_error`` has the arms of the batch in a random order; ``run_error`` all arms of the run so far; ``misprint``
-    is that of the batch with the standard deviation where the variance is meant."""
+    r"""Return how far sums of :math:`\log(1+\sigma_{t-1,b}^2/\sigma^2)` are from log determinants, batch by batch."""
     functions, generator = problem(replications=replications), np.random.default_rng(0)
     prior = kernel_matrix(functions.features, float(np.ravel(policy.model.lengthscale)[0]))
 

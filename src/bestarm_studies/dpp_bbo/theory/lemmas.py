@@ -128,19 +128,11 @@ def lemma_rows(
     workers: int = 1,
 ) -> pd.DataFrame:
     r"""Return, for each run on a draw of the model, whether the statements of the analysis held.
-    ``regret``, the full cumulative regret of the T batches; ``trivial``, what it would be with the worst arm in every
-    place; ``information``, :math:`\frac12\sum\log(1+\sigma^{-2}\sigma_{t-1,b}^2)` of all evaluations; ``lemma_6_6``,
-    the sum of variances over its bound with that information; ``lemma_6_4``, share of t < T and b > 1 with
-    :math:`\sigma_t(x_{t+1,1})>\sigma_{t-1,b}(x_{t,b})`; ``lemma_6_5`` and ``lemma_6_7``, the left side of these
-    inequalities over the right one; ``section_3_2``, share of batches with
-    :math:`\sum_br_{t,b}>\sum_b\sigma_{t-1,b}^2`; ``step``, share of evaluations b > 1 with
+    ``lemma_6_4`` is the share of t < T and b > 1 with :math:`\sigma_t(x_{t+1,1})>\sigma_{t-1,b}(x_{t,b})`,
+    ``section_3_2`` of batches with :math:`\sum_br_{t,b}>\sum_b\sigma_{t-1,b}^2`, and ``step`` of evaluations b > 1 with
     :math:`r_{t,b}>\eta^{1/2}\sigma_{t-1,b}(x_{t,b})`, where :math:`\eta^{1/2}` is :math:`2\beta_T^{1/2}` for UCB and
-    :math:`\beta_{t^*}^{1/2}+\zeta_{TB}^{1/2}` for EST; ``step_summed``, the sum of all regrets over that of
-    :math:`\eta^{1/2}\sigma_{t-1,b}`; ``width``, :math:`\beta_{t^*}^{1/2}`; ``event_share`` of UCB, the largest
-    :math:`|f-\mu_{t-1}|/(\beta_t^{1/2}\sigma_{t-1})` of any arm and batch; ``above`` of EST, share of batches whose
-    estimate of the maximum is at least the maximum, and ``always_above``, whether all are; ``repeated``, share of
-    batches in which an arm occurs twice; ``optimum_outside`` and ``next_outside``, shares of batches whose relevance
-    region lacks the best arm, or the first arm of the next batch. NaN where a search has no such thing."""
+    :math:`\beta_{t^*}^{1/2}+\zeta_{TB}^{1/2}` for EST. Other columns: ``site/pages/rows.md``. NaN where a search has no
+    such thing."""
     functions = problem(replications=replications)
     calls = [
         joblib.delayed(_lemma_block)(series, policy, *part)

@@ -54,12 +54,9 @@ def two_stage_rows(
     seed: int = 0,
     workers: int = 1,
 ) -> pd.DataFrame:
-    r"""Return the full cumulative regret of searches after a first stage as long as the theorem needs it.
+    """Return the full cumulative regret of searches after a first stage as long as the theorem needs it.
     The first stage evaluates arms of largest variance, in batches, until B - 1 more can tell at most ``level`` of
-    information about any other; then widths are inflated by :math:`C'=e^C` with C that level (``inflation``).
-    ``first_stage`` and ``evaluations`` are those of the first stage and of both; ``first_regret`` and ``regret`` the
-    same of the regret; ``width`` the largest in the second stage, not inflated; ``largest`` is :math:`\|f\|_\infty`,
-    ``trivial`` the regret of worst arms alone."""
+    information about any other; then widths are inflated by :math:`C'=e^C` with C that level."""
     functions, frames = problem(replications=replications), []
     for search in searches:
         prior = kernel_matrix(functions.features, float(np.ravel(search.model.lengthscale)[0]))
@@ -232,9 +229,7 @@ def bound_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
 
 
 def curve_values(rows: pd.DataFrame, order: Sequence[str], profile: str) -> pd.DataFrame:
-    """Return the mean cumulative regret of searches against their batches T, with Theorem 3.3's bound for UCB.
-    ``rows`` are those of the experiment ``gp_draws``; the regret has that of the random first arm in it. ``worst arms``
-    is what TB of the worst arms cost on average."""
+    """Return the mean cumulative regret of searches against their batches T, with Theorem 3.3's bound for UCB."""
     mine = rows[rows["series"].isin(order) & (rows["round"] > 1)]
     mine = mine.assign(T=mine["round"] - 1)
     regret = summarise(mine, {"regret": ("total_regret", "mean")}, x="T", panel="regret", profile=profile)

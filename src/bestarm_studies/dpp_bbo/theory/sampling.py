@@ -1,17 +1,16 @@
-r"""Samples of a k-DPP by chains: how many steps they need, and what a sample costs."""
+r"""The cost of a sample of a k-DPP, exactly and by chains."""
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from bestarm.designs.k_dpp import greedy_map
 from bestarm.designs.k_dpp_chains import sample_chain
 from bestarm.designs.k_dpp_exact import sample_exact
-from bestarm.designs.k_dpp_mixing import Chain, down_up_steps, exchange_steps, greedy_deficit
+from bestarm.designs.k_dpp_mixing import down_up_steps, exchange_steps, greedy_deficit
 from bestarm.streams import Streams
 from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
@@ -19,49 +18,7 @@ from bestarm_lab.figures.figures import line_panels
 from bestarm_lab.figures.styles import Style
 from bestarm_lab.figures.values import as_values, summarise
 from bestarm_studies.dpp_bbo.gp_draws import batch_kernel
-from bestarm_studies.dpp_bbo.k_dpp_laws import subset_law, transition_matrix
 from bestarm_studies.dpp_bbo.values import Rows, Test
-
-_CHAIN_NAMES = {"down-up": "down-up chain", "exchange": "exchange chain"}
-
-
-def chain_rows(
-    replications: int, n: int, ks: Sequence[int], noise: float, n_steps: int, *, seed: int = 0, workers: int = 1
-) -> pd.DataFrame:
-    r"""Return how far both chains are from their k-DPP after every number of steps, by transition matrices.
-    ``from_greedy`` and ``from_worst`` are distances in total variation; ``stated`` are steps that suffice for 0.01 from
-    the greedy set by the bounds of `bestarm.designs.k_dpp_mixing`; ``stationary`` is the largest entry of :math:`\pi
-    P-\pi`."""
-    frames = []
-    for item in range(replications):
-        kernel = batch_kernel(n, noise, seed, item)
-        for k in ks:
-            deficit = greedy_deficit(n, k)
-            stated = {"down-up": down_up_steps(deficit, k, 0.01), "exchange": exchange_steps(deficit, n, k, 0.01)}
-            greedy = np.sort(greedy_map(kernel, k)[0])
-            for chain in get_args(Chain):
-                moves, law = transition_matrix(kernel, k, chain)
-                start = int(np.flatnonzero((subset_law(kernel, k)[0] == greedy).all(axis=1))[0])
-                after, away = np.eye(len(law)), np.empty((n_steps + 1, 2))
-                for t in range(n_steps + 1):
-                    distance = 0.5 * np.abs(after - law).sum(axis=1)
-                    away[t] = distance[start], distance.max()
-                    after = after @ moves
-                frames.append(
-                    pd.DataFrame(
-                        {
-                            "series": _CHAIN_NAMES[chain],
-                            "replication": item,
-                            "k": k,
-                            "step": np.arange(n_steps + 1),
-                            "from_greedy": away[:, 0],
-                            "from_worst": away[:, 1],
-                            "stated": stated[chain],
-                            "stationary": float(np.abs(law @ moves - law).max()),
-                        }
-                    )
-                )
-    return pd.concat(frames, ignore_index=True).assign(convention="as_written")
 
 
 def sampling_times(
@@ -105,27 +62,6 @@ def sampling_operations(n: int, k: int, epsilon: float) -> dict[str, float]:
     }
 
 
-def chain_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
-    """Return the largest distance of any kernel by chain, size and step, from the greedy set and the worst one."""
-    groups = rows[rows["step"] > 0].groupby(["series", "k", "step"], sort=False)
-    frames = []
-    for column, start in (("from_greedy", "greedy set"), ("from_worst", "worst set")):
-        table = groups[column].max().rename("value").reset_index().rename(columns={"step": "x"})
-        frames.append(table.assign(statistic=start, panel=[f"k = {k}" for k in table["k"]]))
-    stated = rows.groupby(["series", "k"], sort=False)["stated"].first().rename("x").reset_index()
-    frames.append(stated.assign(statistic="stated", value=0.01, panel=[f"k = {k}" for k in stated["k"]]))
-    return as_values(pd.concat(frames), n=rows["replication"].nunique(), profile=profile)
-
-
-def chain_table(values: pd.DataFrame, distance: float = 0.01) -> pd.DataFrame:
-    """Return by size and chain the steps after which no kernel is farther than ``distance``, and the stated steps.
-    ``values`` are those of `chain_values`; a start from which the distance is not reached has no number."""
-    reached = values[values["value"] <= distance].groupby(["panel", "series", "statistic"], sort=False)["x"].min()
-    table = reached.astype(int).astype(str).unstack("statistic", fill_value="")[["greedy set", "worst set", "stated"]]
-    heads = {"greedy set": "steps from the greedy set", "worst set": "from the worst set", "stated": "stated steps"}
-    return table.rename(columns=heads).rename_axis(columns=None).reset_index(names=["sets", "chain"])
-
-
 def cost_values(times: pd.DataFrame, sizes: Sequence[int], ks: Sequence[int], profile: str) -> pd.DataFrame:
     """Return counted multiplications and measured seconds of one sample within 0.01 of its k-DPP."""
     lines = [
@@ -167,20 +103,6 @@ def cost_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figur
     return figure
 
 
-def chains_mix(test: Test, rows: Rows) -> Decision:
-    """Check that both chains are within 0.01 of their k-DPP after the stated steps, from the greedy set."""
-    frame = rows[test["experiments"][0]]
-    near = frame[frame["from_greedy"] <= 0.01]
-    needed = near.groupby(["series", "k", "replication"])["step"].min()
-    stated = frame.groupby(["series", "k", "replication"])["stated"].first()
-    whole = bool(needed.index.equals(stated.index)) and bool((needed <= stated).all())
-    still = float(frame["stationary"].max())
-    words = [f"{name} {part.min()}-{part.max()} steps" for name, part in needed.groupby(level="series")]
-    limits = [f"{part.min()}-{part.max()}" for _, part in stated.groupby(level="series")]
-    text = ", ".join(f"{word} of {limit} stated" for word, limit in zip(words, limits, strict=True))
-    return Decision(whole and still < 1e-12, text, checked=f"{len(stated)} chains")
-
-
 def sampling_cost(test: Test) -> Decision:
     """Check that the exchange chain takes at least ``factor`` times fewer multiplications than the exact sampler."""
     words, holds = [], True
@@ -205,7 +127,6 @@ def sampling_speed(test: Test, rows: Rows) -> Decision:
 
 
 CHECKS = {
-    "chains_mix": Check(chains_mix, {"experiments": "experiments"}),
     "sampling_cost": Check(sampling_cost, {"ks": "numbers", "sizes": "numbers", "factor": "number"}),
     "sampling_speed": Check(sampling_speed, {"experiments": "experiments", "factor": "number"}),
 }

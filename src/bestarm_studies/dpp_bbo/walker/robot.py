@@ -85,10 +85,9 @@ def walker_instance(
     file: Path | None = None,
 ) -> CandidateArms:
     """Return the walker on candidates of :math:`[0,1]^8`, a random part of the table of walks for each replication.
-    The paper gives the domain and the noise (0.1), and nothing else. The coefficients are taken without rescaling, and
-    the speed is that of five steps, 0 after a fall or, ``graded``, the way until then. The candidates of replication r
-    are the same whatever ``replications`` is; 1 is one set for all. ``table`` is the computation that walks, ``file``
-    its rows, by default those committed."""
+    The paper gives the domain and the noise (0.1). The speed is that of five steps, 0 after a fall or, ``graded``, the
+    way until then. The candidates of replication r are the same whatever ``replications`` is; 1 is one set for all.
+    ``table`` is the computation that walks, ``file`` its rows, by default those committed."""
     rows, digest = stored_table(table, file)
     rows = rows[rows["replication"] == 0]
     label = f"walker {digest} |X|={n_arms} sigma={sigma:g}{' graded' * graded}"

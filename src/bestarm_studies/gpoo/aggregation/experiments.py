@@ -44,9 +44,8 @@ def pattern_rows(
     workers: int = 1,
 ) -> pd.DataFrame:
     """Return how far the model's mean lies from f, and from f smoothed by a box, after some evaluations.
-    ``budgets`` (sequence of int): after how many evaluations; ``width``: of the box that smooths f; it is cut at the
-    ends of the interval. Returns ``convention, series, replication, budget``, and the root mean squared errors
-    ``error`` and ``smoothed_error`` on 500 points."""
+    Errors are root mean squares on 500 points after ``budgets`` evaluations; the box of ``width`` is cut at the
+    ends."""
     return of_all(_pattern_of, searches, conventions, workers, replications, seed, budgets, width)
 
 

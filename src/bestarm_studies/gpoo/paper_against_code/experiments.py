@@ -19,9 +19,7 @@ from bestarm_studies.gpoo.experiments import (
 )
 from bestarm_studies.gpoo.functions import DesignedBandit
 from bestarm_studies.gpoo.paper_against_code.audit import audited
-from bestarm_studies.gpoo.paper_against_code.causes import ABLATIONS
-from bestarm_studies.gpoo.paper_against_code.precision import precision_rows
-from bestarm_studies.gpoo.paper_against_code.slopes import GPTREE_SLOPES
+from bestarm_studies.gpoo.paper_against_code.causes import ABLATIONS, GPTREE_SLOPES, precision_rows
 from bestarm_studies.gpoo.trees import growth_rows
 
 

@@ -9,8 +9,7 @@ from bestarm_studies.gpoo.checks import Test, curve
 
 def first_budget(means: FloatArray, budgets: FloatArray, test: Test) -> FloatArray:
     """Return the first budget from which on the mean stays at or below ``level``.
-    Where there is none, it is the first budget that was not run, the least that it can be. A ratio to it is then an
-    upper bound."""
+    Where there is none, it is the first budget that was not run: a ratio to it is an upper bound."""
     stays = np.logical_and.accumulate((means <= test["level"])[..., ::-1], axis=-1)[..., ::-1]
     return np.where(stays[..., -1], budgets[stays.argmax(axis=-1)], budgets[-1] + 1.0)
 

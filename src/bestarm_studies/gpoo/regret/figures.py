@@ -45,10 +45,8 @@ def regret_figure(
     marks: str = "band",
 ) -> Figure:
     """Return the reward functions (row 1) over the regret of each convention (rows below), one column for each panel.
-    ``functions`` (mapping of str to DataFrame): panel to `bestarm_studies.gpoo.values.function_values`; ``values``:
-    plotted values with ``panel`` and ``convention``; statistics "mean" and "standard deviation"; ``order`` (sequence of
-    str): series; ``titles`` (mapping of str to str): panel to heading; ``marks`` ({"band", "standard deviation"}): the
-    band: the 95% interval of the mean, or one standard deviation over runs."""
+    ``functions`` and ``titles``: panel to `bestarm_studies.gpoo.values.function_values` and to heading; ``order``:
+    series; ``marks``: the band is the 95% interval of the mean, or one standard deviation over runs."""
     given = {
         "statistic": "mean",
         "x": "budget N (evaluations)",

@@ -42,13 +42,10 @@ def average_bound_rows(
     workers: int = 1,
 ) -> pd.DataFrame:
     r"""Return how far AVE-StoOO uses the bounds of Lemma 6 and of Theorem 3, at some budgets of one run.
-    ``problem``: one function, with a setting ``n_representatives``; ``sizes`` (sequence of int): S, one series each.
-    :math:`\delta(h)=c2^{-h}` has the c that Assumption 3 needs for the function; ``budgets`` (sequence of int): N; the
-    rule of AVE-StoOO does not know it, so one run has them all; ``max_depth``: nodes down to this depth may be divided.
-    Returns ``convention, series, replication, budget, regret``; ``optimality_share``, the largest :math:`(f^*-\bar
-    F)/3\delta(h)` of a divided cell for which :math:`3\delta(h)` is less than f varies, and ``optimality_binds``,
-    whether there are any; ``bound``, :math:`3\delta(h_N)` of Theorem 3, ``regret_share``, the regret over it, and
-    ``regret_binds``, whether it is less than f varies."""
+    ``sizes``: S, one series each; ``budgets``: N, all in one run, whose rule does not know N. :math:`\delta(h)=c2^{-h}`
+    has the c that Assumption 3 needs for the function. ``optimality_share``: the largest :math:`(f^*-\bar
+    F)/3\delta(h)` of a divided cell for which :math:`3\delta(h)` is less than f varies; ``bound``: :math:`3\delta(h_N)`
+    of Theorem 3."""
     found = [
         _bounds_used(problem(n_representatives=size), size, replications, seed, budgets, max_depth) for size in sizes
     ]
@@ -99,9 +96,8 @@ def mean_event_rows(
     workers: int = 1,
 ) -> pd.DataFrame:
     r"""Return whether the event of AVE-StoOO's analysis (Lemma 5) held: every mean within its width in every round.
-    ``problem``: with a setting ``sigma``; ``policy``: AVE-StoOO; ``sigmas`` (sequence of float): standard deviations of
-    the noise; 1/2 is the sub-Gaussian scale of rewards in [0, 1], which the lemma assumes. Returns ``convention,
-    series, replication, budget, event_share``: the largest :math:`|\hat\mu-\bar F|/\sqrt{2\log(t^2/\theta)/T}`."""
+    ``event_share`` is the largest :math:`|\hat\mu-\bar F|/\sqrt{2\log(t^2/\theta)/T}`; of the ``sigmas`` of the noise
+    1/2 is the sub-Gaussian scale of rewards in [0, 1], which the lemma assumes."""
 
     def look(state: Any, bandit: DesignedBandit) -> dict[str, Any]:
         t = np.maximum(state.n_rounds, 1)[:, None]
@@ -137,9 +133,7 @@ def azuma(test: Test) -> Decision:
 
 
 def average_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
-    """Return AVE-StoOO's regret and the bound of Theorem 3 against the budget, as plotted values.
-    ``rows`` are those of `bestarm_studies.gpoo.average_theory.average_bound_rows`. Statistics: "largest regret" over
-    runs, "bound", and "binds", 1 where the bound is less than f varies."""
+    """Return AVE-StoOO's regret and the bound of Theorem 3 against the budget, as plotted values."""
     groups = rows.groupby(["series", "budget"], sort=False)
     kinds = {"regret": "max", "bound": "first", "regret_binds": "first", "replication": "nunique"}
     names = {"regret": "largest regret", "regret_binds": "binds", "replication": "n", "budget": "x"}

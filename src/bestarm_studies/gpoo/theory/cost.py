@@ -18,8 +18,7 @@ def cost_rows(
     problem: partial[DesignedBandit], replications: int, seed: int, *, budgets: Sequence[int], workers: int = 1
 ) -> pd.DataFrame:
     """Return the multiplications of whole runs of GPOO, counted and not timed.
-    ``problem``: one function; ``replications``: runs; the first is counted; ``budgets`` (sequence of int): N. Returns
-    ``replication, budget, multiplications``."""
+    Of the first run of each of the ``budgets`` N."""
 
     def look(state: Any, bandit: DesignedBandit) -> dict[str, list[int]]:
         t = int(state.n_observed[0])

@@ -25,10 +25,7 @@ def envelope_rows(
     sizes: Sequence[int],
     workers: int = 1,
 ) -> pd.DataFrame:
-    """Return of how many leaves of each run the Lipschitz envelope exceeds the b-value.
-    ``problem``: one function, with a setting ``n_representatives``; ``policy``: what searches; ``sizes`` (sequence of
-    int): S, one series each. Returns ``series, replication``; ``leaves``, those of all rounds whose average is in its
-    interval, and ``beyond``, how many of them have an envelope above b."""
+    """Return of how many leaves of each run the Lipschitz envelope exceeds the b-value."""
     found = [_envelopes_of(problem(n_representatives=size), policy, replications, seed) for size in sizes]
     names = [f"S = {size}" for size in sizes]
     return pd.concat([rows.assign(series=name) for name, rows in zip(names, found, strict=True)], ignore_index=True)

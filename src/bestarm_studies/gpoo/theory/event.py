@@ -29,11 +29,10 @@ from bestarm_studies.gpoo.theory.assumptions import largest_slopes, lipschitz_sc
 @dataclass
 class EventObserver(Observed):
     r"""GPOO under observation; it makes the same choices.
-    Beside the policy's own tree it keeps the posterior of all cells down to depth :math:`h_{\max}+1`, the deepest that
-    can be evaluated, and compares those down to :math:`h_{\max}` with the truth in every round. ``policy``: what
-    searches; no replication may stop before another; ``problem``: what is searched, for the truth. ``largest_share``
-    (ndarray, shape (R,)): largest :math:`|\mu-\bar F|/CI_t` over all rounds and cells; :math:`\xi_2` holds where it is
-    at most 1; ``state``: the policy's state, as it stands."""
+    It keeps the posterior of all cells down to depth :math:`h_{\max}+1`, the deepest that can be evaluated, and
+    compares those down to :math:`h_{\max}` with the truth of ``problem`` in every round; no replication may stop before
+    another. ``largest_share``, shape (R,): largest :math:`|\mu-\bar F|/CI_t`; :math:`\xi_2` holds where it is at most
+    1."""
 
     policy: Gpoo
     problem: CellBandit
@@ -80,14 +79,11 @@ def event_rows(
     searches: Mapping[str, tuple[partial[Gpoo], partial[CellBandit]]], replications: int, seed: int, *, workers: int = 1
 ) -> pd.DataFrame:
     r"""Return, for each run on a draw of the prior, whether the event held and how far the lemmas' bounds were used.
-    ``searches``: by series. The scale of :math:`\delta` is given here: the one that Assumption 3 needs for the steepest
-    of the drawn functions. Returns ``convention, series, replication, budget, regret``; ``event_share``, the largest
-    :math:`|\mu-\bar F|/CI_t`; ``optimality_share``, the largest :math:`(f^*-\bar F)/3\delta(h)` of a divided cell
-    (Lemma 3) among those for which :math:`3\delta(h)` is less than f varies, and ``optimality_binds``, whether there
-    are any; ``draws_share``, the largest :math:`T/(\beta_N\sigma^2/\delta(h)^2)` of a divided cell as Lemma 4 prints
-    it, and ``draws_share_mended`` with one draw more; ``regret_share``, regret over :math:`3\delta` of the recommended
-    depth, and ``regret_binds``, whether that is less than f varies. Shares of the lemmas are 0 in runs in which the
-    event did not hold, of which they say nothing."""
+    The scale of :math:`\delta` is the one that Assumption 3 needs for the steepest of the drawn functions.
+    ``event_share``: the largest :math:`|\mu-\bar F|/CI_t`; ``optimality_share``: the largest :math:`(f^*-\bar
+    F)/3\delta(h)` of a divided cell (Lemma 3) for which :math:`3\delta(h)` is less than f varies; ``draws_share``: the
+    largest :math:`T/(\beta_N\sigma^2/\delta(h)^2)` (Lemma 4). Shares of the lemmas are 0 where the event did not hold,
+    of which they say nothing."""
     calls = [joblib.delayed(_event_rows)(series, *search, replications, seed) for series, search in searches.items()]
     return pd.concat(joblib.Parallel(n_jobs=max(1, min(workers, len(calls))))(calls), ignore_index=True)
 

@@ -16,9 +16,7 @@ from bestarm_studies.gpoo.functions import DesignedBandit
 def single_feedback_rows(
     problem: partial[DesignedBandit], replications: int, seed: int, *, policy: Gpoo, workers: int = 1
 ) -> pd.DataFrame:
-    """Return how far the means of all live cells are from ordinary regression at the centres, round by round.
-    ``problem``: one function, with one representative of each cell; ``replications``: runs; the first is compared;
-    ``policy``: what searches. Returns ``replication, round``, and ``difference``, the largest of a cell."""
+    """Return how far the means of all live cells are from ordinary regression at the centres, round by round."""
 
     def look(state: Any, bandit: DesignedBandit) -> dict[str, list[Any]] | None:
         t = int(state.n_observed[0])

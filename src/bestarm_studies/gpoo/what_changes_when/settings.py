@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -13,8 +14,9 @@ from bestarm.policies.cells.gpoo import Gpoo
 from bestarm_lab.experiments.series import Series
 from bestarm_lab.figures.figures import draw_lines, headed, legend_below, runs_text, wide
 from bestarm_lab.figures.styles import CONVENTIONS, Style
-from bestarm_lab.figures.values import paired_effects, summarise
+from bestarm_lab.figures.values import as_values, mean_interval, paired_effects, summarise
 from bestarm_studies.gpoo.series import FEEDBACKS, GPOO, KERNEL_VARIANCE, gpoo
+from bestarm_studies.gpoo.values import BUDGETS
 
 
 def of_policy(readings: Mapping[str, partial[Gpoo]]) -> dict[str, Series]:
@@ -57,21 +59,12 @@ FUNCTION_READINGS = of_problem(
 FEEDBACK_READINGS = of_problem(
     {"representatives": {}, "whole cell": {"feedback": "average"}, "integral": {"feedback": "integral"}}
 )
-DELTA_RATIOS = {
-    f"S = {size}, K = {arity}, δ = 14·{base}^-h": gpoo(
-        size, partial(GPOO, delta_ratio=round(1 / base, 12)), arity=arity
-    )
-    for arity in (3, 4, 5)
-    for base in (2, arity)  # δ falls as written, or like the cells
-    for size in FEEDBACKS
-}
 
 
 def setting_values(
     rows: pd.DataFrame, panel: str, profile: str, budgets: Sequence[int], metric: str = "aggregated_regret"
 ) -> pd.DataFrame:
-    """Return mean regret with 95% intervals at some budgets; series are "S = s, setting", split into series and x.
-    The statistic is "N = budget"."""
+    """Return mean regret with 95% intervals at some budgets; series are "S = s, setting", split into series and x."""
     mine = rows[rows["budget"].isin(budgets)]
     found = summarise(mine, {"mean": (metric, "mean")}, panel="N = {budget}", profile=profile)
     parts = found["series"].str.split(", ", n=1, expand=True)
@@ -82,10 +75,8 @@ def setting_effects(
     found: Mapping[str, pd.DataFrame], references: Mapping[str, str], budget: int, panel: str, profile: str
 ) -> pd.DataFrame:
     """Return what each setting adds to GPOO's regret at one budget: paired differences with 95% intervals.
-    ``found`` (mapping of str to DataFrame): what is varied to rows whose series are "S = s, setting"; ``references``
-    (mapping of str to str): what is varied to the setting that the others are compared with; ``budget``: number of
-    evaluations; ``panel``, ``profile``: function; scale. Returns columns of a figure's CSV: the series is "GPOO (S =
-    s)", x the setting, and empty for the reference itself."""
+    ``found``: what is varied to rows whose series are "S = s, setting"; ``references``: what is varied to the setting
+    that the others are compared with. The series is "GPOO (S = s)", x the setting, empty for the reference."""
     table = []
     for varied, rows in found.items():
         mine = rows[rows["budget"] == budget]
@@ -107,17 +98,12 @@ SIZE_STYLES = {"S = 1": Style("#0072B2", "s"), "S = 10": Style("#4B97E2", "o", "
 
 
 def settings_figure(values: pd.DataFrame, *, title: str, setting: str = "", x: str = "") -> Figure:
-    """Return regret against a setting: a column for each function, a row for each convention.
-    A marker for each S, filled at the last budget and open at the first. Settings that are "name = number" stand on
-    a logarithmic axis, joined by lines; others are categories."""
+    """Return regret against a setting: a column for each function, a row for each convention."""
     conventions = [c for c in CONVENTIONS if c in set(values["convention"])]
     panels = list(dict.fromkeys(values["panel"]))
     budgets = sorted(values["statistic"].unique(), key=lambda text: int(text.split()[-1]))
-    numbers = pd.to_numeric(values["x"].astype(str).str.extract(r"^\D*?([\d.]+)$")[0], errors="coerce")
-    continuous = bool(numbers.notna().all()) and values["x"].nunique() > 2
-    words = values["x"].astype(str).str.replace(r"14·(\d)\^-h", r"$14\\cdot\1^{-h}$", regex=True)
-    shown = values.assign(x=numbers if continuous else words)
-    shown = shown.assign(series=shown["series"] + ", " + shown["statistic"])
+    numbers = pd.to_numeric(values["x"].astype(str).str.extract(r"^\D*?([\d.]+)$")[0])
+    shown = values.assign(x=numbers, series=values["series"] + ", " + values["statistic"])
     order = [f"{size}, {budget}" for size in SIZE_STYLES for budget in budgets]
     styles = {
         f"{size}, {budget}": Style(colour, marker, "-" if budget == budgets[-1] else "--")
@@ -130,7 +116,7 @@ def settings_figure(values: pd.DataFrame, *, title: str, setting: str = "", x: s
     for row, convention in enumerate(conventions):
         for axis, panel in zip(axes[row], panels, strict=True):
             mine = shown[(shown["panel"] == panel) & (shown["convention"] == convention)]
-            draw_lines(axis, mine, order, styles=styles, log="x" * continuous, possible=(0.0, None))
+            draw_lines(axis, mine, order, styles=styles, log="x", possible=(0.0, None))
             for line in axis.lines:
                 if str(line.get_label()).endswith(budgets[0]) and len(budgets) > 1:
                     line.set(markerfacecolor="white", markeredgecolor=line.get_color(), markeredgewidth=1.2)
@@ -139,3 +125,52 @@ def settings_figure(values: pd.DataFrame, *, title: str, setting: str = "", x: s
         axes[row, 0].set_ylabel(f"{CONVENTIONS[convention]}\nmean regret")
     legend_below(figure, order)
     return headed(figure, title, runs_text(values["n"]), "bars: 95% intervals", setting)
+
+
+RIVALS = {"S = 1": ("StoOO", "GPTree"), "S = 10": ("AVE-StoOO", "GPTree")}  # of GPOO, for each S
+
+
+def ranking_values(
+    settings: pd.DataFrame, others: pd.DataFrame, rivals: Mapping[str, Sequence[str]], panel: str, profile: str
+) -> pd.DataFrame:
+    """Return how GPOO under each setting stands against other algorithms: paired differences of mean regret.
+    Series of ``settings`` are "S = s, setting"; ``others`` are on the same noise; ``rivals``: for each "S = s" series
+    of ``others``. x is the setting, the series "S = s against rival"; a value below 0 is in GPOO's favour."""
+    budgets = sorted(set(settings["budget"]) & set(range(BUDGETS[0], BUDGETS[1] + 1)))
+    both = pd.concat([settings, others])
+    both = both[both["budget"].isin(budgets) & both["budget"].between(*BUDGETS)]
+    means = both.groupby(["convention", "series", "replication"], sort=True)["aggregated_regret"].mean()
+    table = []
+    for convention, series in settings[["convention", "series"]].drop_duplicates().itertuples(index=False):
+        size, _, setting = series.partition(", ")
+        for rival in rivals[size]:
+            difference = (means[convention, series] - means[convention, rival]).dropna()
+            mean, low, high = mean_interval(difference)
+            line = {"series": f"{size} against {rival}", "x": setting, "value": mean, "low": low, "high": high}
+            table.append(line | {"n": len(difference), "convention": convention})
+    name = "mean over N = {}-{}".format(*BUDGETS)
+    return as_values(pd.DataFrame(table), panel=panel, statistic=name, profile=profile)
+
+
+def ranking_table(values: pd.DataFrame) -> pd.DataFrame:
+    """Return for each setting in how many comparisons GPOO is better, worse, or neither (95% interval)."""
+    verdict = np.select([values["high"] < 0, values["low"] > 0], ["better", "worse"], "undecided")
+    counts = pd.crosstab([values["convention"], values["x"]], verdict).reindex(columns=["better", "worse", "undecided"])
+    order = values[["convention", "x"]].drop_duplicates()
+    counts = counts.fillna(0).astype(int).reindex(pd.MultiIndex.from_frame(order))
+    table = counts.reset_index().rename(columns={"x": "setting"})
+    return table.assign(convention=table["convention"].str.replace("_", " "))
+
+
+def rankings(
+    settings: Mapping[str, Mapping[str, pd.DataFrame]], others: Mapping[str, pd.DataFrame], profile: str
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return `ranking_values` against `RIVALS` on every function, and `ranking_table` for each thing that is varied.
+    ``settings``: what is varied to function to rows; ``others``: function to rows of the rivals."""
+    values, tables = [], []
+    for varied, rows in settings.items():
+        mine = pd.concat([ranking_values(rows[f], others[f], RIVALS, f, profile) for f in rows], ignore_index=True)
+        values.append(mine)
+        tables.append(ranking_table(mine).assign(varied=varied))
+    columns = ["varied", "convention", "setting", "better", "worse", "undecided"]
+    return pd.concat(values, ignore_index=True), pd.concat(tables)[columns]

@@ -22,9 +22,7 @@ def accuracy_with_difference(
     setting: str = "",
     styles: Mapping[str, Style] | None = None,
 ) -> Figure:
-    """Return accuracy against K in the upper row, a panel for each budget, and one algorithm minus another below.
-    Values and differences are of one convention with the same panels; ``styles`` are of series that do not look like
-    their algorithm."""
+    """Return accuracy against K in the upper row, a panel for each budget, and one algorithm minus another below."""
     panels = list(dict.fromkeys(values["panel"]))
     figure, axes = plt.subplots(2, len(panels), figsize=wide(2, 2.3), squeeze=False, sharey="row", height_ratios=[3, 2])
     mine = values[values["statistic"] == "accuracy"]

@@ -26,8 +26,7 @@ _BINARY_SIGMA = 0.5  # the largest standard deviation of a reward of 0 or 1
 
 def instance_gaps(experiments: Mapping[str, Any], profile: str) -> pd.DataFrame:
     """Return the gap between the best two means in standard deviations of one reward, a series for each experiment.
-    Instances are drawn anew for each run: in each cell of the experiment the median and the largest of 200 of them are
-    taken. Statistics are the smallest and the largest median over the cells, and the largest gap of all."""
+    Of 200 instances of each cell: the smallest and the largest median over the cells, and the largest gap of all."""
     lines = []
     for name, experiment in experiments.items():
         cells = {tuple(cell.where.items()): cell for cell in experiment.cells("laptop")}
@@ -43,8 +42,7 @@ def instance_gaps(experiments: Mapping[str, Any], profile: str) -> pd.DataFrame:
 
 
 def instance_figure(values: pd.DataFrame, names: Mapping[str, str], *, title: str, setting: str = "") -> Figure:
-    """Return how large gaps are beside the noise: a line for each experiment, from `instance_gaps`.
-    ``names`` are the experiments from top to bottom, in words."""
+    """Return how large gaps are beside the noise: a line for each experiment, from `instance_gaps`."""
     table = values.pivot(index="series", columns="statistic", values="value")
     figure, axis = plt.subplots(figsize=wide(1, 0.28 * len(names) + 1.0))
     labels = "median gap, over the cells of a figure", "largest gap of any instance"

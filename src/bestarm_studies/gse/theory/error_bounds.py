@@ -126,8 +126,7 @@ _BOUND_LINES = ("--", DOTS, "-.")
 
 
 def bound_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
-    """Return error frequencies with intervals, and each algorithm's own bounds in its colour, on logarithmic axes.
-    A frequency of zero is an open marker at the upper limit of its interval."""
+    """Return error frequencies with intervals, and each algorithm's own bounds in its colour, on logarithmic axes."""
     panels = list(dict.fromkeys(values["panel"]))
     figure, axes = plt.subplots(1, len(panels), figsize=wide(1, 3.3), squeeze=False, sharey=True)
     for axis, panel in zip(axes[0], panels, strict=True):

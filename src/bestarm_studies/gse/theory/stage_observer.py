@@ -92,9 +92,8 @@ class ObservedStages(Observed):
 
     def findings(self, replications: IntArray) -> pd.DataFrame:
         """Return for each run how uncertain its stages were, and whether each kept the best arm.
-        ``difference`` and ``norm`` are the largest squared norms over the stages in which the best arm was live;
-        ``slope`` is the smallest slope of the link, 1 for linear rewards. ``lemma2_t`` is the bound of Lemma 2 in stage
-        t."""
+        Over the stages in which the best arm was live; ``slope`` is 1 for linear rewards, ``lemma2_t`` the bound of
+        Lemma 2."""
         gap, stages = gaps(self.problem), self.stages
         table: dict[str, Any] = {"replication": replications}
         for norm in ("difference", "norm"):

@@ -63,8 +63,7 @@ class Cell:
 
 def gap_cells(test: ClaimTest, rows: Rows, more: Rows | None = None) -> list[Cell]:
     """Return the cells of a claim that tell anything, as it counts them; cells without rows as written are left out.
-    The claim's right side is the best rival; ``more`` are, for an experiment, rows of other series on the same
-    instances and noise."""
+    The right side is the best rival; ``more`` are other series by experiment, on the same instances and noise."""
     found = []
     for part in test.parts:
         for experiment, where in part.each_cell():
@@ -144,9 +143,7 @@ def gap_table(values: pd.DataFrame) -> pd.DataFrame:
 def closing_figure(
     values: pd.DataFrame, titles: Mapping[str, str], *, names: Mapping[str, str], title: str, setting: str = ""
 ) -> Figure:
-    """Return what changes close of a gap, from `gap_values`: a column for each panel, a line for each change; a band is
-    the gap. ``titles`` map panels from left to right to their headings, ``names`` the changes from top to bottom to
-    words."""
+    """Return what changes close of a gap, from `gap_values`: a column a panel, a line a change, a band for the gap."""
     figure, axes = plt.subplots(1, len(titles), figsize=wide(1, 0.3 * len(names) + 1.2), sharex=True, sharey=True)
     for axis, (panel, heading) in zip(np.atleast_1d(axes), titles.items(), strict=True):
         mine = values[values["panel"] == panel]

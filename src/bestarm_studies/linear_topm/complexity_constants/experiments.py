@@ -21,9 +21,7 @@ VARIANTS = {
 
 def complexity_rows(cells: Sequence[Sequence[int]], replications: int, seed: int, workers: int) -> pd.DataFrame:
     """Return whether H(m-LinGapE (2)) <= H(UGapE) on each random instance, for four readings of the table.
-    ``cells``: columns of the table; ``replications``: instances of each cell; ``seed``, ``workers``: seed of the
-    project; processes, on which the rows do not depend. Returns columns ``convention, series, replication,
-    normalisation, sigma, ratio, holds``; the ratio of the constants includes sigma squared."""
+    The ratio of the constants includes sigma squared; rows do not depend on ``workers``."""
     ratios = complexity_ratios(
         [Cell(*cell) for cell in cells], l1_designs, n_instances=replications, seed=seed, n_workers=workers
     )

@@ -87,9 +87,8 @@ def reward_figure(
     rows: pd.DataFrame, values: pd.DataFrame, gaps: pd.DataFrame, *, title: str, setting: str = ""
 ) -> Figure:
     """Return the figure: recorded rewards, simulated ones, and how far the two kinds of drugs lie apart.
-    ``rows``: see `bestarm_studies.linear_topm.drug_simulator.rewards.reward_rows_of`; ``values``: see
-    `bestarm_studies.linear_topm.drug_simulator.values.reward_values`; ``gaps``: see
-    `bestarm_studies.linear_topm.drug_simulator.values.separation`, of the simulated tables."""
+    ``rows``, ``values`` and ``gaps`` are of `reward_rows_of`, `reward_values` and `separation`, this of the simulated
+    tables."""
     stand_in = " · stand-in data" if (rows["data"] == "stand-in").any() else ""
     figure = plt.figure(figsize=wide(1, 6.5))
     grid = figure.add_gridspec(3, 2, height_ratios=[1, 2.4, 2])

@@ -26,8 +26,7 @@ class Check(NamedTuple):
 
 
 def check_log(data: DrugData) -> list[Check]:
-    """Compute every step of the recorded simulations again, each from the recorded step before it.
-    Returns in the order of Algorithm 2, then the baseline of Algorithm 3."""
+    """Compute every step of the recorded simulations again, each from the recorded step before it."""
     log, simulator = data.log, data.simulator()
     direction, table = binary_direction(data), data.binary_phenotype
     genes = [gene for gene in data.network.genes if gene in direction.genes and gene in table.genes]
@@ -83,8 +82,7 @@ def linear_misfit(data: DrugData) -> tuple[int, float]:
 
 def baselines_from_binary(data: DrugData, *, signed: bool = False) -> FloatArray:
     """Return the baseline's scores with a binary direction, which Algorithm 3 prints, in place of its values.
-    ``data``: the files; ``signed``: whether a gene that is lower in patients is -1; printed is 0, and then it counts
-    for nothing."""
+    ``signed``: whether a gene that is lower in patients is -1; printed is 0, and then it counts for nothing."""
     states = data.binary_phenotype.on(data.network.genes)[0]
     signatures = data.signatures.select([drug.cid for drug in data.drugs]).on(data.network.genes)
     return reversion_score(2.0 * states - 1.0 if signed else states, signatures)

@@ -22,9 +22,8 @@ CLOSEST = 0.85  # distance that two genes keep, in units of an edge
 
 def place_genes(edges: Sequence[Edge], *, width: float = 18.0, seed: int = 0) -> dict[str, tuple[float, float]]:
     """Return a place for every gene with an edge: near its neighbours, components side by side.
-    Each component minimises its stress (the squared relative error of distances in the plane, against numbers of edges
-    in between) by majorisation, and then moves genes apart that overlap; components then fill rows of a given width,
-    the largest first."""
+    A component minimises its stress by majorisation, then moves overlapping genes apart; components fill rows of a
+    width."""
     genes = sorted({gene for edge in edges for gene in edge[:2]})
     index = {gene: i for i, gene in enumerate(genes)}
     ends = np.array([[index[edge.regulator], index[edge.gene]] for edge in edges]).T

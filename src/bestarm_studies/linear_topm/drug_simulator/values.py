@@ -6,8 +6,10 @@ import numpy as np
 import pandas as pd
 
 from bestarm.interface import FloatArray
+from bestarm.streams import Streams
+from bestarm_lab.datasets.registry import available
 from bestarm_lab.figures.values import QUANTILES, as_values, mean_interval
-from bestarm_objectives.drug.data import DrugData, anti_epileptic
+from bestarm_objectives.drug.data import DATA_FILES, DrugData, anti_epileptic, published_drug_data, stand_in_data
 from bestarm_objectives.drug.simulator import hit_ratio
 from bestarm_studies.linear_topm.drug_simulator.log_check import (
     Check,
@@ -16,7 +18,44 @@ from bestarm_studies.linear_topm.drug_simulator.log_check import (
     n_explaining,
     n_rewards_met,
 )
-from bestarm_studies.linear_topm.drug_simulator.rewards import streams
+
+
+def streams(n_tables: int, seed: int) -> Streams:
+    """Return the random numbers of the tables: table r is the same whatever their number."""
+    return Streams.first(n_tables, seed=seed, instance="drug simulator")
+
+
+def reward_rows(replications: int, seed: int, workers: int = 1) -> pd.DataFrame:
+    """Return `reward_rows_of` the authors' files, or of their stand-in where they cannot be had."""
+    data = published_drug_data() if available(*DATA_FILES) else stand_in_data()
+    return reward_rows_of(data, replications, seed)
+
+
+def reward_rows_of(data: DrugData, n_tables: int, seed: int) -> pd.DataFrame:
+    """Simulate every labelled drug in every patient, and put the recorded table beside it.
+    ``n_tables``: each has one random trajectory for each drug and patient. ``as_written``: simulated here;
+    ``as_coded``: the authors' table, as replication 0."""
+    simulated = _rows(data, data.simulator(data.labelled).rewards(streams(n_tables, seed)))
+    recorded = _rows(data, data.rewards[None])
+    both = {"as_written": simulated, "as_coded": recorded}
+    return pd.concat([rows.assign(convention=c) for c, rows in both.items()], ignore_index=True).assign(data=data.data)
+
+
+def _rows(data: DrugData, tables: FloatArray) -> pd.DataFrame:
+    """Return tables of shape (R, n_patients, n_drugs) as rows; their drugs are the first of the labelled ones."""
+    drugs = data.labelled[: tables.shape[2]]
+    table, patient, drug = (index.ravel() for index in np.indices(tables.shape, dtype=np.int16))
+    columns = pd.DataFrame(
+        {
+            "series": [d.name for d in drugs],
+            "label": [d.label for d in drugs],
+            "in_paper": [d in data.drugs for d in drugs],
+            "baseline": data.baselines(drugs),
+        }
+    )
+    rows = columns.iloc[drug].reset_index(drop=True)
+    return rows.assign(replication=table, patient=patient, reward=tables.ravel())
+
 
 RANKS = (1, 2, 5, 10)
 TEN, ALL, CHOSEN = "the ten drugs of the paper", "all labelled drugs", "five best AE, five worst PC of each table"
@@ -39,8 +78,7 @@ def hit_ratios(rows: pd.DataFrame, ranks: Sequence[int] = RANKS) -> FloatArray:
 
 def separation(rows: pd.DataFrame) -> pd.DataFrame:
     """Return how far the mean score of anti-epileptic drugs lies above that of pro-convulsant ones, in each table.
-    Returns one row a table; columns: the ten drugs of the paper, all labelled drugs, and as many drugs as the paper
-    has, but those of each table that make the difference largest."""
+    Columns: the paper's ten drugs, all labelled drugs, and the ten of each table that make the difference largest."""
     scores, labels = mean_scores(rows)
     ten = rows.drop_duplicates("series")["in_paper"].to_numpy(dtype=bool)
     ae, pc = labels > 0, labels < 0
@@ -68,8 +106,7 @@ def _of_chosen(rows: pd.DataFrame) -> FloatArray:
 
 
 def hit_ratio_values(data: DrugData, rows: pd.DataFrame, seed: int) -> pd.DataFrame:
-    """Return hit ratios at rank 1, 2, 5 and 10 under each reading of Algorithms 2 and 3, in a figure's columns.
-    Over simulated tables: the mean hit ratio of a table with its 95% t-interval."""
+    """Return hit ratios at rank 1, 2, 5 and 10 under each reading of Algorithms 2 and 3, in a figure's columns."""
     simulated, recorded = (rows[rows["convention"] == c] for c in ("as_written", "as_coded"))
     n_tables, ten = simulated["replication"].nunique(), anti_epileptic(data.drugs)
     held = data.simulator(clamped=True).rewards(streams(n_tables, seed)).mean(axis=1)
@@ -97,9 +134,7 @@ def hit_ratio_values(data: DrugData, rows: pd.DataFrame, seed: int) -> pd.DataFr
 
 def reward_values(data: DrugData, rows: pd.DataFrame, profile: str, seed: int) -> pd.DataFrame:
     """Return the plotted values of Figure 5, in the columns of a figure's CSV.
-    Of each drug the mean and quantiles of its rewards (``as_coded``: the recorded table; ``as_written``: all
-    simulated tables, the mean with its 95% t-interval over tables) and its baseline; the separation of the two kinds of
-    drugs over tables; hit ratios."""
+    Of each drug the mean (95% t-interval over simulated tables), quantiles and baseline; separations; hit ratios."""
     table = []
     ten = rows[rows["in_paper"]]
     for (convention, series), group in ten.groupby(["convention", "series"], sort=False):

@@ -26,8 +26,7 @@ def audit_rows(section: Section) -> dict[str, pd.DataFrame]:
 
 
 def deviation_values(rows: Rows, profile: str) -> pd.DataFrame:
-    """Return what each single change does to the sample complexity and to the error, on each instance of Figure 1.
-    LinGame is run on Figure 1(b); of its changes only the sample complexity is shown."""
+    """Return what each single change does to the sample complexity and to the error, on each instance of Figure 1."""
     frames = []
     for panel, name in OF_INSTANCE.items():
         ratios = paired_effects(rows[name], "pulls", statistic=RATIO, panel=panel, profile=profile, log=True)

@@ -48,9 +48,8 @@ class MonitoredState(GifaState):
 
 class GifaObserver(Observed):
     """A gap-index focused algorithm under observation.
-    ``policy``: the algorithm; its choices, random ties and recommendations are those that it makes unobserved;
-    ``problem``: what is searched: one set of features and true means, the same for all replications. Raises ValueError
-    if the means differ between replications."""
+    Its choices and ties are those that ``policy`` makes unobserved. Raises ValueError if means differ between
+    replications."""
 
     columns: ClassVar[tuple[str, ...]] = tuple(FINDINGS)
 

@@ -8,6 +8,10 @@ paper: Section 5.
 """
 
 import hashlib
+import inspect
+import os
+import sys
+import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
 from functools import lru_cache, partial
@@ -21,11 +25,33 @@ from bestarm.interface import FloatArray, IntArray
 from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm_lab.datasets.registry import DataUnavailable
 from bestarm_lab.experiments.computation import Computation
-from bestarm_lab.paths import RAW_DATA, data_mirror
+from bestarm_lab.paths import RAW_DATA, STORE, data_mirror
 from bestarm_objectives.autoencoder.training import Coding, Embedding, scaled, train
 from bestarm_studies.oae.cell_lines.gctx import read_gctx
-from bestarm_studies.oae.cell_lines.kept_arrays import kept
 from bestarm_studies.oae.drawn_arms import DrawnArms
+
+
+def kept(
+    name: str, key: str, modules: Sequence[str], compute: Callable[[], dict[str, FloatArray]]
+) -> dict[str, FloatArray]:
+    """Return what ``compute`` returns; what was computed before from the same inputs by the same code is read.
+    ``key`` is a hash of the inputs; the text of ``modules`` counts as well. Files lie in the folder ``arrays`` of
+    ``$BESTARM_STORE``, are renamed when whole, and may be deleted; what cannot be read is computed anew."""
+    code = hashlib.sha256("".join(inspect.getsource(sys.modules[module]) for module in modules).encode()).hexdigest()
+    file = Path(os.environ.get("BESTARM_STORE", STORE)) / "arrays" / f"{name}-{key}-{code[:16]}.npz"
+    if file.is_file():
+        try:
+            with np.load(file) as arrays:
+                return dict(arrays)
+        except (OSError, ValueError, EOFError, zipfile.BadZipFile):
+            file.unlink(missing_ok=True)
+    found = compute()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    temporary = file.with_name(f".{file.stem}.{os.getpid()}.npz")
+    np.savez(temporary, allow_pickle=False, **found)
+    os.replace(temporary, file)
+    return found
+
 
 SIZES = {"VCAP": 14602, "HA1E": 10487, "MCF7": 6638, "A375": 10033}  # signatures of each line (Subramanian and others)
 LINES = tuple(SIZES)

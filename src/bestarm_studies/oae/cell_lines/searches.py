@@ -1,12 +1,17 @@
 """Settings that searches and fits of cell lines and of groups of DepMap share; batches are the paper's 50 arms."""
 
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
+import numpy as np
+
+from bestarm.interface import Ask
+from bestarm.policies.batch_search import BatchState
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.scale import Profile, Scale
 from bestarm_lab.metrics import arm_count, rank, relative_regret
-from bestarm_studies.oae.batch_observer import BatchObserver
+from bestarm_studies.oae.batch_observer import BatchObserver, n_good
 from bestarm_studies.oae.first_hits import SMALLEST_TAU
 from bestarm_studies.oae.series import FEW_RUNS, STEP_SIZES, Hidden
 
@@ -28,3 +33,19 @@ def scales(hidden: Hidden, smoke: str, laptop_runs: int = FEW_RUNS, **cut: Any) 
 
 STAND_IN = "DepMap 26Q1, not CMAP"
 R_SQUARED = "R² of ridge from the other groups"
+
+
+@dataclass
+class TopObserver(BatchObserver):
+    """A `BatchObserver` that also notes ``top``, how many arms of the smallest quantile that is counted a batch has."""
+
+    columns: ClassVar[tuple[str, ...]] = (*BatchObserver.columns, "top")
+
+    def _ask(self, state: BatchState) -> Ask:
+        asked = super()._ask(state)
+        if asked.counts.any():
+            means = self._means(state)
+            good = n_good(SMALLEST_TAU, means.shape[1])
+            least = np.partition(means, -good, axis=1)[:, [-good]]
+            self.rounds[-1]["top"] = (np.take_along_axis(means, asked.arms, axis=1) >= least).sum(axis=1)
+        return asked

@@ -32,9 +32,7 @@ def objective_ratios(
 
 
 def optimistic_shares(sets: Mapping[str, pd.DataFrame], profile: str) -> pd.DataFrame:
-    """Return in which share of the rounds the model promised for its batch at least what the best batch was worth.
-    Statistic ``optimistic``; x is missing, n the number of rounds of all runs, each until it has found an arm of the
-    smallest quantile."""
+    """Return in which share of the rounds the model promised for its batch at least what the best batch was worth."""
     frames = []
     for name, rows in sets.items():
         known = until_found(rows).dropna(subset="optimistic").assign(optimistic=lambda r: r["optimistic"].astype(float))

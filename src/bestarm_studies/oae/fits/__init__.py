@@ -1,1 +1,1 @@
-"""Plain fits: step sizes, engines, and the sizes of the sets."""
+"""Plain fits: step sizes, and the sizes of the sets."""

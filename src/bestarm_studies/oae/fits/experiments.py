@@ -1,4 +1,4 @@
-"""Plain fits by every class of networks, with the engines that make them, and the sizes of the UCI sets."""
+"""Plain fits by every class of networks, and the sizes of the UCI sets."""
 
 from functools import partial
 from typing import Any
@@ -7,11 +7,10 @@ from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.scale import Profile
 from bestarm_studies.oae.experiments import BICYCLES
-from bestarm_studies.oae.fits.engines import engine_rows
 from bestarm_studies.oae.fits.set_sizes import size_rows
 from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
 from bestarm_studies.oae.network_fits import fit_rows
-from bestarm_studies.oae.series import DEFAULT_BIAS, LARGE, LEARNING_RATE, LINEAR, MIDDLE, RUNS, SMALL, STEPS
+from bestarm_studies.oae.series import DEFAULT_BIAS, LARGE, LINEAR, MIDDLE, RUNS, SMALL, STEPS
 from bestarm_studies.oae.uci_sets import UCI_SETS, stand_in_uci_instance, uci_instance
 
 LEARNING_RATES = (0.001, 0.003, 0.01)
@@ -58,17 +57,6 @@ EXPERIMENTS: dict[str, Experiment | Computation] = {
         ),
         profiles=FIT_PROFILES,
         data_files=[UCI_SETS[name].file for name in TABLES],
-    ),
-    "engines": Computation(
-        title="The same fits by both engines for networks",
-        rows=partial(
-            engine_rows,
-            landscapes=("OneHillValleyOneDim", "MultiValleyOneDim"),
-            classes=[(hidden, LEARNING_RATE[hidden]) for hidden in (SMALL, MIDDLE)],
-            strengths=(0.0, 0.1),
-            seen=60,
-        ),
-        profiles={"smoke": FIT_PROFILES["smoke"], "laptop": {"replications": 100, "steps": STEPS}},
     ),
     "uci_sizes": Computation(
         title="Points and attributes of the UCI sets",

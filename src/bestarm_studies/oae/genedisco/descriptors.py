@@ -36,8 +36,7 @@ def achilles_file() -> Path:
 
 def read_achilles(path: Path, size: tuple[int, int] | None = ACHILLES_SIZE) -> pd.DataFrame:
     """Return gene effects, genes by cell lines; a missing value is its cell line's mean.
-    The file has a row for each cell line, its identity in the first column, then columns such as ``A1BG (1)``; ``size``
-    is how many lines and genes it must have."""
+    ``size`` is how many lines and genes the file must have, a row for each line."""
     table = pd.read_csv(path, index_col=0)
     if size is not None and table.shape != size:
         raise DataDamaged(

@@ -94,8 +94,7 @@ def _text(line: pd.Series) -> str:
 
 def gains(rows: pd.DataFrame, groups: Mapping[str, Sequence[str]], over: str, profile: str) -> pd.DataFrame:
     """Return what searches gain in hit ratio over one of them, paired by run, with 95% t-intervals; a panel a screen.
-    ``groups`` maps headings to series; the hit ratio of ``over``, which they are compared with, is the heading's line.
-    """
+    ``groups`` maps headings to series; the hit ratio of ``over`` is the heading's line."""
     frames = []
     last = last_rows(rows)
     for name, mine in last.groupby("name", sort=False):

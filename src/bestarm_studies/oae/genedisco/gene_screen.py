@@ -74,8 +74,7 @@ class ScreenRuns:
 @dataclass(frozen=True)
 class GeneScreen(DrawnArms):
     """A screen whose split into pool and set aside is drawn anew for each run; `take` draws it.
-    ``label`` keys the splits; ``second_split``: the hit list has a split of its own, as in the authors' code; ``name``
-    and ``source`` say which screen and which descriptors."""
+    ``label`` keys the splits; with ``second_split`` the hit list has its own; ``source``: which descriptors."""
 
     label: str
     features: FloatArray
@@ -142,9 +141,8 @@ def gene_screen(
     data: str = "real",
 ) -> GeneScreen:
     """Return one of the screens IFNg, IL2, NK and SARS-CoV-2 on `descriptors` of ``source``.
-    ``fault`` says whose rows are misaligned ("none", "descriptors", "targets", "both"), as they were in the benchmark's
-    loaders until 2023 and 2022; ``second_split`` whether the hit list is drawn from a split of its own; ``seed`` is
-    that of the splits; ``data`` is "stand-in" where other descriptors are wanted than can be had."""
+    ``fault`` says whose rows are misaligned ("none", "descriptors", "targets", "both"); ``second_split`` is as in
+    `GeneScreen`; ``data`` is "stand-in" where other descriptors are wanted than can be had."""
     if fault not in FAULTS:
         raise ValueError(f"fault must be one of {', '.join(FAULTS)}, got {fault!r}.")
     features, target = joined(name, source, fault)

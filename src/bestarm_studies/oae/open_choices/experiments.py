@@ -6,8 +6,8 @@ from typing import Any
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_studies.oae.experiments import on_lines
 from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
-from bestarm_studies.oae.open_choices.noisy_landscape import TRIED, noisy_landscape
 from bestarm_studies.oae.open_choices.open_design import OPEN_DESIGN
+from bestarm_studies.oae.open_choices.open_landscapes import TRIED, noisy_landscape
 from bestarm_studies.oae.series import SMALL, WITH_ENSEMBLE
 
 SIGMA = 0.3

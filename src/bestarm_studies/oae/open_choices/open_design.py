@@ -36,10 +36,8 @@ QUANTILE_REASON = "The paper draws all quantiles and names none; every draw is r
 @dataclass(frozen=True)
 class Choice:
     """Something that the paper leaves open.
-
-    ``words``: what it is; ``levels`` (mapping of str to Any): words of each level, and the setting's value; the first
-    is what the other notebooks have; ``reason``: why these levels; ``of_problem``: whether it is a setting of the
-    landscape, not of the policies."""
+    ``levels``: words to values, first that of the other notebooks; ``of_problem``: whether the landscape has the
+    setting."""
 
     words: str
     levels: Mapping[str, Any]
@@ -102,9 +100,7 @@ CHOICES: dict[str, Choice] = {
 
 def drawn_levels(n_draws: int, choices: Mapping[str, Choice] = CHOICES) -> pd.DataFrame:
     """Return the level of every choice in each draw, in words: a row for each draw, a column for each choice.
-
-    ``n_draws``: number of draws; each level of a choice is in as many of them as any other, or in one more; ``choices``
-    (mapping of str to Choice): what is drawn."""
+    Each level of a choice is in as many draws as any other, or in one more."""
     streams = Streams.first(1, instance="open design of the landscapes")
     found = {}
     for name, choice in choices.items():
@@ -136,9 +132,7 @@ def level_values() -> pd.DataFrame:
 @dataclass(frozen=True)
 class RandomDesign(Experiment):
     """Searches in which every draw has settings of its own, of the landscape and of all policies.
-
-    Rows have a column ``draw`` and are one for each run: what claims need of it, not every batch. ``n_draws``: number
-    of draws; a profile cuts them by ``vary["draw"]``."""
+    Rows have a column ``draw`` and are one for each run; a profile cuts ``n_draws`` by ``vary["draw"]``."""
 
     n_draws: int = 1
 
@@ -178,11 +172,8 @@ def _lines_of(compute: Any, start: int, stop: int) -> pd.DataFrame:
 
 def run_lines(rows: pd.DataFrame) -> pd.DataFrame:
     """Return one row for each run of a series, from the rows of its batches.
-
-    Returns ``replication``; ``round``, the number of batches; ``first_5, first_1, first_02``, the batch with the first
-    arm of the top 5%, 1% and 0.2%, one more than there are where none was found; ``regret``, that of the best arm so
-    far in the mean over all batches (after a run ended, that with which it ended); ``broken``, whether a fit broke
-    down."""
+    ``first_5, first_1, first_02`` are one more than there are batches where none was found; ``regret`` is the mean over
+    all batches; after a run ended, that with which it ended."""
     rows = rows.assign(series="")
     n_rounds = int(rows["round"].max())
     hits = {name: first_hits(rows, tau)["first"].droplevel("series") for name, tau in QUANTILES.items()}
@@ -218,5 +209,5 @@ def _searches(title: str, hidden: Hidden, series: Group) -> RandomDesign:
 
 
 OPEN_DESIGN: dict[str, Experiment] = {
-    "design_10_5": _searches("Landscapes with every open choice drawn, NN 10-5", SMALL, ENSEMBLES),
+    "design_10_5": _searches("Landscapes with every open choice drawn, NN 10-5", SMALL, ENSEMBLES)
 }

@@ -18,13 +18,4 @@ EXPERIMENTS: dict[str, Experiment | Computation] = {
         scale={"rounds": 30, **CUT},
         learning_rate=LEARNING_RATE[MIDDLE],
     ),
-    # what one teacher in all runs hides: how much teachers differ
-    "one_teacher_10_5": on_fitted(
-        "Fitted responses, NN 10-5, one teacher",
-        SMALL,
-        ENSEMBLES,
-        names=["BikeSharingDay", "Adult"],
-        scale={},
-        one_teacher=True,
-    ),
 }

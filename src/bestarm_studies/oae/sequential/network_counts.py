@@ -16,9 +16,7 @@ from bestarm_studies.oae.landscapes import landscape
 
 def networks_per_batch(policy: NetworkSearch) -> int:
     """Return how many networks a search trains for its second batch; the first batch is random.
-    The search is run on a small landscape with one step of Adam a fit, and every network that it fits is counted. All
-    networks of one experiment have the same class and number of steps, so that this is the cost of a batch except for
-    predictions."""
+    Counted on a small landscape with one step of Adam a fit: the cost of a batch except for predictions."""
     counted = 0
     search = replace(policy, rounds=2, steps=1)
     fit: Callable[..., FloatArray] = search.fit_and_predict

@@ -92,12 +92,9 @@ def burn_in_rows(
     workers: int = 1,
 ) -> pd.DataFrame:
     r"""Return the regret of 2d batches on exactly linear instances (Theorem 4.1 without misspecification).
-    ``series`` construct batch searches that still want ``label, batch, rounds``. ``instances`` map ``sphere``
-    (`SphereArms` with ``n_arms``) or ``clones`` (`CloneArms` with 4b copies) to ``{dimensions: [...], batches:
-    [...]}``. Columns: ``regret``, against the best batch of what was left in each round; ``late_regret``, of the last
-    quarter of the rounds; ``rounds_needed`` until all directions are known; for each :math:`\epsilon` of Proposition
-    D.4, ``wide_0.1``, pulls of arms at which plausible functions differed by more (NaN for a policy that keeps no
-    basis), and ``eluder_low_0.1``, ``eluder_high_0.1``, bounds on the eluder dimension of all arms."""
+    ``series`` construct batch searches that still want ``label, batch, rounds``; ``instances`` map ``sphere`` or
+    ``clones`` (4b copies) to ``{dimensions: [...], batches: [...]}``. ``wide_*`` and ``eluder_*`` are for each
+    :math:`\epsilon` of Proposition D.4, NaN for a policy that keeps no basis."""
     if unknown := sorted(set(instances) - {"sphere", "clones"}):
         raise ValueError(f"instances must be sphere or clones, got {', '.join(unknown)}.")
     jobs = [

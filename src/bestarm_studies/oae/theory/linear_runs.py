@@ -27,11 +27,9 @@ from bestarm_studies.oae.theory.sphere_arms import CloneArms, SphereArms
 @dataclass
 class RegretObserver(Observed):
     """A batch search under observation, with the same choices; no replication may stop before another.
-    ``enumerate_batches``: what a `LinearOae` was promised is compared with the most that any batch promises. ``rounds``
-    has for each round and replication ``regret``, the best batch that could be had minus the batch; ``best``, what the
-    former is worth; ``known``, whether all directions are (NaN for a policy that keeps no basis); ``hope``, what the
-    batch promised, NaN where nothing was promised; ``most``, the most that any batch promises; ``wide``, shape (R,
-    n_epsilons), arms of the batch at which plausible functions differed by more than each of ``epsilons``."""
+    ``rounds`` has ``regret``; ``best``, the best batch that could be had; ``known``, whether all directions are;
+    ``hope`` and with ``enumerate_batches`` ``most``, what the batch and any batch promise; ``wide``, shape (R,
+    n_epsilons). NaN where there is no basis or promise."""
 
     problem: FiniteProblem
     enumerate_batches: bool = False

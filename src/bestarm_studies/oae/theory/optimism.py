@@ -96,15 +96,11 @@ def optimism_rows(
     omegas: Sequence[float] = (0.0,),
     workers: int = 1,
 ) -> pd.DataFrame:
-    r"""Return how often an optimistic linear model promises less than the best batch is worth (Lemma D.3).
-    ``runs`` and ``enumeration`` are ``{n_arms, dimensions, batches, rounds}`` of vanilla OAE on random arms:
-    ``pessimistic``, rounds in which the batch promised less than the best one was worth minus :math:`b\omega`. With the
+    """Return how often an optimistic linear model promises less than the best batch is worth (Lemma D.3).
+    ``runs`` and ``enumeration`` are ``{n_arms, dimensions, batches, rounds}`` of vanilla OAE on random arms; with the
     few arms of ``enumeration`` (14 at most, batches of 3) the alternation is compared with the most that any batch
-    promises: ``suboptimal``, rounds in which it missed that; ``pessimistic_exact``, those in which that, too, was too
-    small. ``bonus`` is ``{n_arms, dimensions, per_feature, optimism, batch}``: `bonuses` after ``per_feature * (d +
-    1)`` random or exploiting queries; ``negative`` and ``negative_top``, the shares with a negative bonus among the
-    arms left and among the best tenth of them; ``spread``, the standard deviation of the bonus in units of its constant
-    part."""
+    promises. ``bonus`` is ``{n_arms, dimensions, per_feature, optimism, batch}``: `bonuses` after ``per_feature * (d +
+    1)`` random or exploiting queries; ``spread`` is in units of the bonus's constant part."""
     if enumeration["n_arms"] > 14 or max(enumeration["batches"]) > 3:
         raise ValueError("enumeration is for at most 14 arms and batches of at most 3.")
     runs_of = {"runs": runs, "enumeration": enumeration}

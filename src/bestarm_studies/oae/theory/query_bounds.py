@@ -99,10 +99,9 @@ def query_rows(
     workers: int = 1,
 ) -> pd.DataFrame:
     r"""Return how many queries learners need until one is :math:`\epsilon`-optimal (Lemma D.1).
-    ``linear`` are pairs of d and :math:`\epsilon`, see `linear_queries`. ``lipschitz`` is ``{dimensions: [...],
-    epsilons: [...]}``: a bump :math:`(2\epsilon-\|z-x\|)_+` at a uniform point of a packing. ``Cover`` queries in
-    `cover_order`, ``Points`` the points of the packing in random order; there ``met`` are queries until one meets the
-    bump, which is what the proof counts, and ``packing`` is the number of points."""
+    ``linear`` are pairs of d and :math:`\epsilon`; ``lipschitz`` is ``{dimensions: [...], epsilons: [...]}``: a bump
+    :math:`(2\epsilon-\|z-x\|)_+` at a uniform point of a packing, which ``Cover`` queries in `cover_order` and
+    ``Points`` in random order; ``met`` are queries until one meets the bump, which the proof counts."""
     del workers  # seconds in all
     rows, frames = np.arange(replications), []
     for n_features, accuracy in linear:

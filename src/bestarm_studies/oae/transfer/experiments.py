@@ -13,8 +13,7 @@ from bestarm_lab.experiments.scale import Scale
 from bestarm_studies.oae.batch_observer import BatchObserver
 from bestarm_studies.oae.cell_lines.contexts import GROUPS, group_arms, stand_in_group
 from bestarm_studies.oae.cell_lines.official import LINES, official_line
-from bestarm_studies.oae.cell_lines.searches import BATCH, FOUND, ROUNDS, scales, search
-from bestarm_studies.oae.cell_lines.top_observer import TopObserver
+from bestarm_studies.oae.cell_lines.searches import BATCH, FOUND, ROUNDS, TopObserver, scales, search
 from bestarm_studies.oae.first_hits import SMALLEST_TAU
 from bestarm_studies.oae.series import (
     DIVERSE,

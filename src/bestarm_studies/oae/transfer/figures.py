@@ -7,12 +7,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from bestarm_lab.experiments.experiment import Experiment, settings_of
+from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.scale import Profile
 from bestarm_lab.figures.figures import line_panels
 from bestarm_lab.figures.values import as_values, paired_effects, summarise
 from bestarm_studies.oae.cell_lines.misfit import chosen_hits
 from bestarm_studies.oae.cell_lines.searches import BATCH, R_SQUARED, STAND_IN
+from bestarm_studies.oae.figures import cut_words
 from bestarm_studies.oae.first_hits import SMALLEST_TAU, with_top_share, without_broken
 from bestarm_studies.oae.values import RANDOM_LAW, batches_until_top, bootstrap_interval
 
@@ -34,18 +35,7 @@ SHORT = {"alk": "ALK", "kmt2b": "KMT2B", "mtap_cdkn2a_codeletion": "MTAP, CDKN2A
 
 def scale_words(experiment: Experiment, profile: Profile, series: Sequence[str]) -> str:
     """Return in words at what scale some series were searched, and what the paper's is."""
-    known = {k for s in series if s in experiment.series for k in settings_of(_policy(experiment.series[s]))}
-    settings = _PAPER | dict(experiment.scale(profile).settings)
-    words = [f"batches of {BATCH}"]
-    for name, text in (("steps", "{} training steps"), ("rounds", "{} batches"), ("members", "ensembles of {}")):
-        if name in known:
-            cut = settings[name]
-            words.append(text.format(cut) + (f" (paper: {_PAPER[name]})" if cut < _PAPER[name] else ""))
-    return ", ".join(words)
-
-
-def _policy(series: Any) -> Any:
-    return getattr(series, "policy", series)
+    return ", ".join([f"batches of {BATCH}", *cut_words([(experiment, profile)], series, _PAPER)])
 
 
 def group_values(searches: Mapping[str, Sequence[pd.DataFrame]], likeness: pd.DataFrame, profile: str) -> pd.DataFrame:
