@@ -10,7 +10,7 @@ CEILINGS = {  # lines of Python, or of YAML
     "src/bestarm_objectives/**/*.py": 3250,
     "src/bestarm_plain/**/*.py": 2000,
     "src/bestarm_studies/**/*.py": 20_150,
-    "tests/**/*.py": 37_600,
+    "tests/**/*.py": 37_610,
     "src/bestarm_studies/**/*.yaml": 7180,
 }
 WORDS_OF_DECISIONS = 15_000
