@@ -230,7 +230,7 @@ def likelihood(covariance: FloatArray, y: FloatArray) -> tuple[float, FloatArray
 
 
 def left_out(posterior: Posterior, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return what the others predict of each measurement, and its error in deviations ([1]_, Equations 5.10 to 5.12)."""
+    """Return what others predict of each measurement, and its error in deviations ([1]_, Equations 5.10 to 5.12)."""
     inverse = cho_solve((posterior.lower, True), np.eye(len(y)))
     gain, precision = inverse @ y, np.diag(inverse)
     return y - gain / precision, gain / np.sqrt(precision)
