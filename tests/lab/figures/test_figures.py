@@ -35,7 +35,7 @@ def test_every_line_has_a_contrast_of_three_on_white(label):
     ("study", "names"),
     [
         ("linear_topm", ("fig1a", "fig1b", "fig1c", "fig2a", "fig3a", "fig3b")),
-        ("gpoo", ("fig4_f1", "controls_f1", "fig4_f2", "controls_f2", "fig5", "square")),
+        ("gpoo", ("fig4_f1", "controls_f1", "fig4_f2", "controls_f2", "fig5")),
         ("gse", ("fig1", "fig2", "fig3", "fig5a", "fig6", "fig7")),
         ("gse", ("fig4", "fig4_scale")),
         ("oae", ("synthetic_10_5", "objectives_10_5", "diverse_10_5", "sequential_10_5")),

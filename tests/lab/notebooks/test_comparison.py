@@ -66,17 +66,17 @@ def test_markdown_tables_keep_one_line_for_each_row():
 
 def test_a_rebuild_says_of_each_experiment_how_its_rows_agree_and_who_made_them(tmp_path, monkeypatch):
     """Rows set aside beside the committed ones: what moved is counted, and both processors are named."""
-    for name in ("fig2", "square"):
+    for name in ("fig2", "order_f1"):
         (tmp_path / "results" / "gpoo").mkdir(parents=True, exist_ok=True)
         old = read_rows(RESULTS / "gpoo" / f"{name}.parquet", f"gpoo/{name}@laptop")
-        if name == "square":
+        if name == "order_f1":
             old.loc[0, "replication"] += 1
         write_rows(old, tmp_path / "results" / "gpoo" / f"{name}.parquet", f"gpoo/{name}@laptop")
     record_processor("gpoo", "fig2", "laptop", old, None, processor="first", folder=tmp_path / "processors")
     monkeypatch.setattr(rebuild, "who_made", lambda *which, **_: who_made(*which, folder=tmp_path / "processors"))
     table = rebuild.rows_table(tmp_path, ["gpoo"]).set_index("rows")
-    assert table["moved"].to_dict() == {"gpoo/fig2": 0, "gpoo/square": 1}
+    assert table["moved"].to_dict() == {"gpoo/fig2": 0, "gpoo/order_f1": 1}
     assert table["within rounding"].sum() == 0
     assert (table["equal"] > 0).all()
     assert table.loc["gpoo/fig2", "new"] == "first"
-    assert table.loc["gpoo/square", "new"] == UNKNOWN
+    assert table.loc["gpoo/order_f1", "new"] == UNKNOWN
