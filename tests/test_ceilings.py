@@ -11,7 +11,7 @@ CEILINGS = {  # lines of Python, or of YAML
     "src/bestarm_plain/**/*.py": 2000,
     "src/bestarm_studies/**/*.py": 20_150,
     "tests/**/*.py": 37_610,
-    "src/bestarm_studies/**/*.yaml": 7180,
+    "src/bestarm_studies/**/*.yaml": 7200,
 }
 WORDS_OF_DECISIONS = 15_000
 ENTRIES_OF_ROOT = 24  # and what git ignores
