@@ -106,34 +106,47 @@ class PoolGaussian(_AnySize, model_batches.GaussianBatches):
         told = vars(state).get("errors")
         errors: Any = None if told is None else told[arms]
         marks = (arms.tobytes(), rewards.tobytes(), None if errors is None else errors.tobytes())
-        key, before = (self.model, *marks), vars(state).setdefault("fitted", [None])
-        if before[0] != key and errors is None:
-            before[:] = key, super().posterior(state, r)
-        elif before[0] != key:
+        key, kept = (self.model, *marks), vars(state).setdefault("fitted", {})
+        if kept.get("key") == key:
+            return kept["posterior"]
+        kept.clear()
+        if errors is None:
+            found = super().posterior(state, r)
+        else:
             variances, some = (errors[:, 0] / spread) ** 2, np.isnan(errors[:, 0])
             shares = np.where(some, 1.0 / errors[:, 1], 1.0)
             x = UNIFORM * state.features[arms]
-            before[:] = key, weighed(self.model, x, rewards, np.where(some, 0.0, variances), shares)
-        return before[1]
+            found = weighed(self.model, x, rewards, np.where(some, 0.0, variances), shares)
+        kept.update(key=key, posterior=found)
+        return found
 
     def outputs(self, state: ModelState, r: int) -> tuple[FloatArray, FloatArray]:
         """Return posterior mean and deviation of every arm, those of before if nothing was told since."""
-        posterior, before = self.posterior(state, r), vars(state)["fitted"]
-        if len(before) == 2:
-            before.append(posterior.everywhere(UNIFORM * state.features))
-        return before[2]
+        posterior, kept = self.posterior(state, r), vars(state)["fitted"]
+        if "outputs" not in kept:
+            kept["outputs"] = posterior.everywhere(UNIFORM * state.features)
+        return kept["outputs"]
+
+    def left_out(self, state: ModelState) -> tuple[FloatArray, FloatArray]:
+        """Return what others predict of each measurement, and its error in deviations; kept as `outputs` are."""
+        posterior, kept = self.posterior(state, 0), vars(state)["fitted"]
+        if "left out" not in kept:
+            kept["left out"] = left_out(posterior)
+        return kept["left out"]
 
     def joint_draws(self, state: ModelState, places: IntArray, n: int, rng: Generator) -> FloatArray:
         """Return calibrated draws of what measurements of some arms would give, together, shape (n, len(places))."""
-        _, rewards, centre, spread = self.known(state, 0)
-        posterior, x = self.posterior(state, 0), UNIFORM * state.features[places]
-        return centre + spread * calibrated(posterior, rewards, x, drawn_jointly(posterior, x, n, rng))
+        _, _, centre, spread = self.known(state, 0)
+        posterior, (mean, deviation) = self.posterior(state, 0), self.outputs(state, 0)
+        draws = drawn_jointly(posterior, UNIFORM * state.features[places], n, rng)
+        whole = np.sqrt(deviation[places] ** 2 + posterior.noise)
+        return centre + spread * calibrated(draws, mean[places], whole, *self.left_out(state))
 
     def explained(self, state: ModelState) -> float:
         """Return the share of the variance of rewards that predictions of each by all others explain."""
         _, rewards, _, _ = self.known(state, 0)
-        predicted, _ = left_out(self.posterior(state, 0), rewards)
-        return 1.0 - float(((rewards - predicted) ** 2).sum() / max(((rewards - rewards.mean()) ** 2).sum(), 1e-300))
+        off = ((rewards - self.left_out(state)[0]) ** 2).sum()
+        return 1.0 - float(off / max(((rewards - rewards.mean()) ** 2).sum(), 1e-300))
 
 
 @dataclass(frozen=True)
@@ -229,30 +242,29 @@ def likelihood(covariance: FloatArray, y: FloatArray) -> tuple[float, FloatArray
     return value, np.outer(gain, gain) - cho_solve((lower, True), np.eye(len(y)))
 
 
-def left_out(posterior: Posterior, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+def left_out(posterior: Posterior) -> tuple[FloatArray, FloatArray]:
     """Return what others predict of each measurement, and its error in deviations ([1]_, Equations 5.10 to 5.12)."""
-    inverse = cho_solve((posterior.lower, True), np.eye(len(y)))
-    gain, precision = inverse @ y, np.diag(inverse)
-    return y - gain / precision, gain / np.sqrt(precision)
+    inverse = solve_triangular(posterior.lower, np.eye(len(posterior.whitened)), lower=True)
+    gain, precision = posterior.whitened @ inverse, np.einsum("ij,ij->j", inverse, inverse)
+    return posterior.lower @ posterior.whitened - gain / precision, gain / np.sqrt(precision)
 
 
-def calibrated(posterior: Posterior, y: FloatArray, x: FloatArray, draws: FloatArray) -> FloatArray:
-    """Return draws at points x, shape (n, N), that are off their means as rewards y are off their own predictions.
+def calibrated(
+    draws: FloatArray, mean: FloatArray, deviation: FloatArray, predicted: FloatArray, errors: FloatArray
+) -> FloatArray:
+    """Return draws, shape (n, N), that are off their means as measurements are off what others predict of them.
 
     The distance of a draw from its mean, in deviations, becomes the quantile of the errors of those measurements that
     were predicted alike (`left_out`) at the same probability: what holds of candidates together stays.
     """
-    predicted, errors = left_out(posterior, y)
-    mean, deviation = posterior.everywhere(x)
-    total = np.sqrt(deviation**2 + posterior.noise)
-    parts = np.array_split(np.argsort(predicted, kind="stable"), max(1, len(y) // _ALIKE))
+    parts = np.array_split(np.argsort(predicted, kind="stable"), max(1, len(predicted) // _ALIKE))
     groups = np.searchsorted([predicted[part[0]] for part in parts[1:]], mean, side="right")
     found = np.empty_like(draws)
     for group, part in enumerate(parts):
         mine, normal = np.flatnonzero(groups == group), ndtri((np.arange(len(part)) + 0.5) / len(part))
-        z = (draws[:, mine] - mean[mine]) / total[mine]
+        z = (draws[:, mine] - mean[mine]) / deviation[mine]
         inside = np.clip(z, normal[0], normal[-1])
-        found[:, mine] = mean[mine] + total[mine] * (np.interp(inside, normal, np.sort(errors[part])) + z - inside)
+        found[:, mine] = mean[mine] + deviation[mine] * (np.interp(inside, normal, np.sort(errors[part])) + z - inside)
     return found
 
 
