@@ -5,7 +5,8 @@ import pytest
 from refusals import refused
 from scipy.stats import multivariate_normal
 
-from bestarm.models.smooth_gp import UNIFORM, Believer, SmoothGP
+from bestarm.models import smooth_gp
+from bestarm.models.smooth_gp import UNIFORM, Believer, Posterior, SmoothGP
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(size=(30, 4))
@@ -91,3 +92,17 @@ test_settings_that_are_refused = refused(
     ({"noise_prior": (0.0, -1.0)}, "noise_prior must be a centre and a positive deviation"),
     ({"steps": 0}, "steps must be at least 1, got 0"),
 )
+
+
+@pytest.mark.parametrize("beta", [0.0, 0.5, 3.0])
+def test_the_highest_bounds_are_found_by_some_of_what_is_known(beta, monkeypatch):
+    """As by the exact bounds of all, of which the first measurements alone decide where to look."""
+    monkeypatch.setattr(smooth_gp, "_FIRST", 5)
+    x, looked_at = RNG.uniform(size=(600, 4)), []
+    posterior, free = SmoothGP().fitted(X, Y), np.arange(1, 600, 2)
+    mean, deviation = posterior.everywhere(x)
+    exact = Posterior.everywhere
+    monkeypatch.setattr(Posterior, "everywhere", lambda self, x: looked_at.append(len(x)) or exact(self, x))
+    found = posterior.highest(x, beta, free, 7)
+    np.testing.assert_array_equal(found, np.sort(free[np.argsort(-(mean + beta * deviation)[free])[:7]]))
+    assert sum(looked_at) < 300

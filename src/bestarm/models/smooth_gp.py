@@ -20,6 +20,7 @@ from bestarm.settings import check_settings
 Family = Literal["matern52", "rbf"]
 UNIFORM = 12.0**-0.5  # standard deviation on [0, 1], the cube for which the prior of [1]_ is made
 _JITTER = 1e-8
+_FIRST = 800  # measurements by which `Posterior.highest` looks first
 
 
 @dataclass(frozen=True)
@@ -107,11 +108,14 @@ class SmoothGP:
         return centre + spread * mean, spread * deviation
 
     def kernel(self, squares: FloatArray) -> FloatArray:
-        """Return correlations at squared scaled distances; the argument is used up."""
+        """Return correlations at squared scaled distances."""
         if self.family == "rbf":
             return np.asarray(np.exp(-0.5 * squares))
-        root = np.sqrt(5.0 * squares)
-        return np.asarray((1.0 + root + (5.0 / 3.0) * squares) * np.exp(-root))
+        found, root = (5.0 / 3.0) * squares, np.sqrt(5.0 * squares)
+        found += 1.0 + root
+        np.negative(root, out=root)
+        found *= np.exp(root, out=root)
+        return found
 
     def _likelihood(self, theta: FloatArray, x: FloatArray, y: FloatArray) -> tuple[float, FloatArray]:
         """Return the negative log likelihood and its gradient ([2]_, Equation 5.9)."""
@@ -171,13 +175,35 @@ class Posterior:
     whitened: FloatArray
 
     def everywhere(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return mean and deviation at many points, some thousand at a time."""
-        mean, deviation = np.empty(len(x)), np.empty(len(x))
-        for start in range(0, len(x), 4096):
-            part = slice(start, start + 4096)
+        """Return mean and deviation at many points, some thousand at a time, or fewer where much is known."""
+        mean, deviation, size = np.empty(len(x)), np.empty(len(x)), _part(len(self.known))
+        for start in range(0, len(x), size):
+            part = slice(start, start + size)
             mean[part], variance, _ = self.at(x[part])
             deviation[part] = np.sqrt(variance)
         return mean, deviation
+
+    def highest(self, x: FloatArray, beta: float, places: IntArray, size: int) -> IntArray:
+        """Return those of some places of x with the largest means plus ``beta`` deviations, in order of place.
+
+        Where much is known, deviations by the first measurements alone, which are larger, say where to look.
+        """
+        if len(self.known) <= 2 * _FIRST or len(places) <= size:
+            mean, deviation = self.everywhere(x[places])
+            return np.sort(places[best_of(mean + beta * deviation, np.arange(len(places)), size)])
+        gain = solve_triangular(self.lower, self.whitened, lower=True, trans="T")
+        bounds, step = np.empty(len(places)), _part(len(self.known))
+        for start in range(0, len(places), step):
+            part = slice(start, start + step)
+            across = self.signal * self.model.kernel(_squares(self.known, x[places[part]] / self.scales))
+            rows = solve_triangular(self.lower[:_FIRST, :_FIRST], across[:_FIRST], lower=True, check_finite=False)
+            bounds[part] = gain @ across + beta * np.sqrt(np.maximum(self.signal - (rows**2).sum(axis=0), 1e-12))
+        order, exact, done = np.argsort(-bounds, kind="stable"), np.full(len(places), -np.inf), 0
+        while done < len(order) and (done < size or bounds[order[done]] > np.partition(exact, -size)[-size] - 1e-9):
+            some = order[done : done + size]
+            mean, deviation = self.everywhere(x[places[some]])
+            exact[some], done = mean + beta * deviation, done + len(some)
+        return np.sort(places[best_of(exact, np.arange(len(places)), size)])
 
     def at(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return means and variances at some points, and rows V with posterior covariance K - V'V, shape (n, N)."""
@@ -208,6 +234,11 @@ class Believer:
         self._own[self._taken] = row
         self._taken += 1
         self.variances = np.maximum(self.variances - row**2, 1e-12)
+
+
+def _part(n: int) -> int:
+    """Return how many points are predicted at once where n are known."""
+    return min(4096, max(256, 2_000_000 // n))
 
 
 def best_of(scores: FloatArray, free: IntArray, size: int) -> IntArray:

@@ -208,16 +208,16 @@ class GaussianBatches(ModelBatches):
 
     def choose(self, state: ModelState, r: int, size: int) -> IntArray:
         """Return the batch of one replication."""
-        posterior = self.posterior(state, r)
-        mean, deviation = posterior.everywhere(UNIFORM * state.features)
+        posterior, x = self.posterior(state, r), UNIFORM * state.features
         free = np.flatnonzero(state.available[r])
         if self.score_by == "hits":
+            mean, deviation = posterior.everywhere(x)
             # the probabilities are a growing function of this, and may round to 0 or 1
             return best_of((mean - self.scaled_threshold(state, r, mean, deviation)) / deviation, free, size)
-        looked_at = np.sort(best_of(mean + self.beta * deviation, free, max(self.shortlist, 4 * size)))
+        looked_at = posterior.highest(x, self.beta, free, max(self.shortlist, 4 * size))
         at_the_bench = np.flatnonzero(state.pending[r])
         both = np.concatenate([looked_at, at_the_bench])
-        believer = Believer(posterior, UNIFORM * state.features[both], len(at_the_bench) + size)
+        believer = Believer(posterior, x[both], len(at_the_bench) + size)
         for place in range(len(looked_at), len(both)):
             believer.take(place)
         open_, chosen = np.arange(len(both)) < len(looked_at), np.empty(size, np.int64)
