@@ -93,7 +93,10 @@ class SmoothGP:
         scales = np.broadcast_to(np.exp(theta[1:-1]), d).copy()
         signal, noise = float(np.exp(theta[0])), float(np.exp(theta[-1]))
         z = x / scales
-        covariance = signal * self.kernel(_squares(z, z))
+        covariance = np.empty((n, n))
+        for start in range(0, n, _part(n)):
+            part = slice(start, start + _part(n))
+            covariance[part] = signal * self.kernel(_squares(z[part], z))
         covariance[np.diag_indices(n)] += noise + _JITTER * signal
         lower = cholesky(covariance, lower=True, overwrite_a=True)
         whitened = solve_triangular(lower, y, lower=True)
