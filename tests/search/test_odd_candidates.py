@@ -68,6 +68,13 @@ def test_words_stay_words(cells, tmp_path):
     assert found.table["v"].tolist() == [*cells, cells[0]]
 
 
+def test_genes_beside_names_are_other_names_and_two_characters_of_micro_one_unit(tmp_path):
+    text = "name,gene,compound,dose\n" + "".join(f"c{i},G{i},{i},{i} {'µμ'[i % 2]}M\n" for i in range(4))
+    found = read(tmp_path, text)
+    assert found.table.to_dict("list") == {"compound": [0.0, 1.0, 2.0, 3.0], "dose": [0.0, 1.0, 2.0, 3.0]}
+    assert "t.csv: column gene: other names of the rows, all different, left out." in found.report
+
+
 GRID = {"T": [20.0, 30.0, 40.0], "t": [5.0, 10.0, 15.0]}
 LAYOUTS = {
     "units below the header": (["name,T,t", ",°C,min"], "'°C min' below the header, left out"),

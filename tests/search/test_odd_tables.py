@@ -85,6 +85,10 @@ ODD = {
     "half a row": ("name,reward\nc1,1\nc2\n", "line 3: 1 fields where the header has 2; complete the row"),
     "two columns": ("name,reward,reward 2\nc1,1,2\n", "two columns of rewards, reward and reward 2; keep one"),
     "another capital": ("name,reward,Reward\nc1,1,2\n", "two columns of rewards, reward and Reward; keep one"),
+    "a word for results": (
+        "compound,yield\nc1,1\n",
+        "no column reward; it has: compound, yield. Rename 'yield', which looks like it, reward, or name it by tell",
+    ),
     "no header": ("c1,1\n", "the table has no column reward; it has: c1, 1"),
     "a page of the web": ("<html><table>", r"is JSON, XML or a page of the web, no table; save it as CSV"),
     "JSON": ('[{"name": "c1"}]', "is JSON, XML or a page of the web, no table"),

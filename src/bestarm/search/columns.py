@@ -125,13 +125,19 @@ def roles_of(
         word = label.strip().casefold()
         if _COUNTERS.fullmatch(word) and cells(i) and _counts(cells(i)):
             notes.append(f"column {label or 'without a header'}: the numbers of the rows, left out.")
-        elif names is not None and _IDENTIFIER.fullmatch(word) and len(set(cells(i))) == len(cells(i)) > 1:
+        elif names is not None and _names_again(word, cells(i)):
             notes.append(f"column {label}: other names of the rows, all different, left out.")
         else:
             features.append(i)
             if _bare(label) in _LIKE_RESULTS and results is None:
                 notes.append(f"column {label}: taken for a feature; name it in `results` if it is a result.")
     return Roles(names, tuple(found), tuple(features), tuple(notes))
+
+
+def _names_again(word: str, texts: Sequence[str]) -> bool:
+    """Return whether a column beside the names has others: a number of its own for each row, or a word so called."""
+    called = _IDENTIFIER.fullmatch(word) or (word in (*NAMES, *_IDENTIFIERS) and plain_floats(texts) is None)
+    return bool(called) and len(set(texts)) == len(texts) > 1
 
 
 def _first_column(header: Sequence[str], cells: Callable[[int], Sequence[str]], notes: list[str]) -> int | None:

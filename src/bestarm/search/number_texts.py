@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -58,7 +59,7 @@ _SHAPES = (
     ("a number with its error", re.compile(rf"{_ONE}\s*(?:±|\+/-)\s*{_ONE}\s*\D*"), "give two columns"),
 )
 _UNITS = re.compile(  # glued to a number; after a blank, any word is one
-    r"%|‰|°[CF]?|(?:[numµμk]?(?:M|mol|g|s|Pa|V|Hz)|[mµμn][lLmA]|cm|K|h|hrs?|min|(?:mol|wt|vol)%|eq|equiv|rpm|ppm|ppb|atm|bar|mbar|psi|k?Da|"
+    r"%|‰|°[CF]?|(?:[numμk]?(?:M|mol|g|s|Pa|V|Hz)|[mμn][lLmA]|cm|K|h|hrs?|min|(?:mol|wt|vol)%|eq|equiv|rpm|ppm|ppb|atm|bar|mbar|psi|k?Da|"
     r"kcal|kJ|x|fold)(?:/\w+)?|[€$£]"
 )
 _EXACT = {ord("−"): "-", ord("﹣"): "-", ord("－"): "-", ord("\u00a0"): " ", ord("\u2009"): " ", ord("\u202f"): " "}
@@ -99,7 +100,7 @@ def _parsed(text: str) -> _Parsed | None:
     if found is None:
         return None
     prefix, body, blank, unit = found.groups()
-    unit = unit.strip()
+    unit = unicodedata.normalize("NFKC", unit.strip())  # the two characters of micro are one unit
     if unit[:1] in ("-", ",", ".", ":", ";", "/", "'", "(", "_", "+", "–") or (unit and unit[0].isdigit()):
         return None
     return _Parsed(body, prefix, unit, bool(blank))

@@ -186,17 +186,16 @@ def measurements(
     if name is None and file is not None and reward is not None:
         name = 0
     own_index = table.index.name is not None or not isinstance(table.index, pd.RangeIndex)
-    if name is None and not own_index and len(table):
-        raise ValueError(
-            f"the table has no column {'name' if reward is not None else 'name and reward'}; it has: {given}."
-        )
     if reward is None:
         like = find_column(header, RESULTS)
         hint = "the column of results" if like is None else f"{header[like]!r}, which looks like it,"
+        lacks = f"{'name and ' if name is None and not own_index and file is None else ''}{results or 'reward'}"
         raise ValueError(
-            f"the table has no column {results or 'reward'}; it has: {given}. Rename {hint} reward, or name it by "
+            f"the table has no column {lacks}; it has: {given}. Rename {hint} reward, or name it by "
             "tell(table, results=...)."
         )
+    if name is None and not own_index and len(table):
+        raise ValueError(f"the table has no column name; it has: {given}.")
     rewards = [c for c in header if re.match(r"rewards?([ _.]?\d+)?$", c, re.IGNORECASE)]
     if len(rewards) > 1 and results is None:
         raise ValueError(
