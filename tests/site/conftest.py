@@ -11,6 +11,7 @@ import pytest
 from bestarm_lab.paths import ROOT
 
 HTML = ROOT / "build" / "site" / "html"
+PATIENCE = 120_000  # milliseconds for a page or a locator: a loaded machine is slow, and no test is about its speed
 
 
 class Quiet(SimpleHTTPRequestHandler):
@@ -46,17 +47,32 @@ def browser():
 
 
 @pytest.fixture
-def visit(browser, site):
+def new_context(browser):
+    """Return a function that opens a browser's context with ``PATIENCE``; all are closed after the test."""
+    contexts = []
+
+    def opened(**options):
+        contexts.append(browser.new_context(**options))
+        contexts[-1].set_default_timeout(PATIENCE)
+        contexts[-1].set_default_navigation_timeout(PATIENCE)
+        return contexts[-1]
+
+    yield opened
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture
+def visit(new_context, site):
     """Return a function that opens a page; whatever it complains of, or fetches from elsewhere, fails the test."""
-    contexts, complaints = [], []
+    complaints = []
 
     def opened(path, *, width=1280, height=900, dark=False):
-        context = browser.new_context(
+        context = new_context(
             viewport={"width": width, "height": height},
             color_scheme="dark" if dark else "light",
             reduced_motion="reduce",
         )
-        contexts.append(context)
         page = context.new_page()
         page.on("console", lambda m: complaints.append(f"{path}: {m.text}") if m.type in ("error", "warning") else None)
         page.on("pageerror", lambda e: complaints.append(f"{path}: {e}"))
@@ -72,6 +88,4 @@ def visit(browser, site):
         return address.startswith((site, "data:", "blob:"))
 
     yield opened
-    for context in contexts:
-        context.close()
     assert not complaints

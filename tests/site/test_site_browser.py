@@ -213,19 +213,17 @@ def test_a_replay_is_played_from_the_keyboard(visit, name):
 
 
 @pytest.mark.parametrize("name", TITLES)
-def test_the_first_frame_of_a_replay_needs_no_script(browser, site, visit, name):
+def test_the_first_frame_of_a_replay_needs_no_script(new_context, site, visit, name):
     committed = (ROOT / "site" / "replays" / f"{name}.svg").read_text(encoding="utf-8").strip()
     page = visit(f"replays/{name}.html", width=frames.WIDTH)
     page.locator(".replay [name=step]").wait_for()
     assert page.locator(".replay svg.first").count() == 0
     assert frames.drawn(page) == committed, "bring it up to date by `python -m bestarm_site.frames`"
-    context = browser.new_context(java_script_enabled=False)
-    still = context.new_page()
+    still = new_context(java_script_enabled=False).new_page()
     still.goto(f"{site}/replays/{name}.html")
     box = still.locator(".replay svg.first").bounding_box()
     assert box["height"] > 100
     assert "drawn by a script" in still.inner_text(".replay")
-    context.close()
 
 
 @pytest.mark.parametrize("path", TEMPLATES)
