@@ -129,8 +129,8 @@ def test_the_page_behind_the_readme_says_why_a_claim_fails():
 
 
 def test_the_readme_is_a_front_door():
-    prose = re.sub(r"```.*?```|\|[^\n]*", "", README, flags=re.DOTALL)
-    assert 500 <= len(prose.split()) <= 600
+    shown = re.sub(r"```.*?```", "", README, flags=re.DOTALL)  # the table's words are counted, the example's are not
+    assert 500 <= len(shown.split()) <= 650
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)

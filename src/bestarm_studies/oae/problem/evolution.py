@@ -108,15 +108,15 @@ def evolution_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
 
 
 def evolution_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
-    """Return the figure: landscapes in the upper two rows, rounds in the lower two."""
+    """Return the figure: landscapes in the first row, rounds in the two below."""
     rounds = [p for p in dict.fromkeys(values["panel"]) if p.startswith("round")]
     truth = values[values["panel"] == "MultiValleyOneDimHole"]
-    figure, axes = plt.subplots(4, 2, figsize=wide(4, 1.75), sharex=True)
-    for axis, name in zip(axes[:2].flat, LANDSCAPES, strict=True):
+    figure, axes = plt.subplot_mosaic("0123;4455;6677", figsize=wide(3, 1.75), sharex=True)
+    for axis, name in zip(axes.values(), LANDSCAPES, strict=False):
         mine = values[values["panel"] == name]
         axis.scatter(mine["x"], mine["value"], s=3, color="0.35", linewidths=0)
-        axis.set_title(name)
-    for axis, name in zip(axes[2:].flat, rounds, strict=True):
+        axis.set_title(name.replace("OneDim", "\nOneDim"))
+    for axis, name in zip(list(axes.values())[4:], rounds, strict=True):
         mine = values[values["panel"] == name]
         model, pulled = mine[mine["statistic"] == "model"], mine[mine["statistic"] == "pulled"]
         axis.scatter(truth["x"], truth["value"], s=3, color="0.7", linewidths=0, label="all arms")
@@ -125,9 +125,9 @@ def evolution_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> 
             pulled["x"], pulled["value"], ls="", marker="D", ms=4, mfc="#E69F00", mec="black", mew=0.4, label="tried"
         )
         axis.set_title(f"MultiValleyOneDimHole, {name}")
-    for row in axes:
-        row[0].set_ylabel("response")
-    for axis in axes[-1]:
+    for axis in (axes["0"], axes["4"], axes["6"]):
+        axis.set_ylabel("response")
+    for axis in (axes["6"], axes["7"]):
         axis.set_xlabel("arm")
         axis.xaxis.set_major_locator(MultipleLocator(5))
     legend_below(figure)
