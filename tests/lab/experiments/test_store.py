@@ -91,7 +91,8 @@ def test_no_flipped_bit_changes_a_number_in_silence(tmp_path, caplog):
             refused += 1
             assert [record.levelname for record in caplog.records] == ["WARNING"], bit
         else:
-            pd.testing.assert_frame_equal(found, rows, check_exact=True)
+            # the words of a column are sealed, not whether they are a category of pandas
+            pd.testing.assert_frame_equal(found.astype({"panel": "category"}), rows, check_exact=True)
     assert refused > 20
 
 
@@ -135,7 +136,6 @@ def test_a_full_disk_is_one_clear_error_and_keeps_what_was_there(tmp_path, monke
     assert caught.value.errno == errno.ENOSPC
     assert f"cannot write results to {path}" in str(caught.value)
     assert "Free the disk or choose another store" in str(caught.value)
-    assert os.listdir(tmp_path) == ["fig.parquet"]
-    assert len(read_rows(path, "fig")) == 5
+    assert (os.listdir(tmp_path), len(read_rows(path, "fig"))) == (["fig.parquet"], 5)
     write_rows(rows, path, "fig")
     assert len(read_rows(path, "fig")) == len(rows)
