@@ -127,166 +127,98 @@ class Mutable(EpsilonGreedy):
     __dataclass_params__ = None
 
 
-@dataclass(frozen=True)
-class Nameless(EpsilonGreedy):
-    label: Any = None
+def mistaken(name: str, *settings: Any, **methods: Any) -> Any:
+    """Return a class with a mistake: these methods (or fields) take the place of those of the policy above."""
+    made = dataclass(frozen=True)(type(name, (EpsilonGreedy,), methods | {"__module__": __name__}))
+    globals()[name] = made  # where pickle looks for it
+    return made(*settings)
 
 
-@dataclass(frozen=True)
-class Unpicklable(EpsilonGreedy):
-    schedule: Any = field(default_factory=lambda: lambda t: t)
+def rising(self, state):
+    """Ask for an arm by a list in the state, which take_rows leaves whole."""
+    asked, own = Old.ask(self, state), zip(state.prior, state.replications, strict=False)
+    state.prior[:] = [p + int(r) + int(state.key % 3) + 1 for p, r in own]
+    return Ask(np.array(state.prior)[: len(asked.arms), None] % 5, asked.counts)
 
 
-@dataclass(frozen=True)
-class Short(EpsilonGreedy):
-    def tell(self, state, asked):
-        pass
+def restarted(self, state):
+    asked = Old.ask(self, state)
+    state.stopped = np.zeros(len(state.rounds), np.bool_)
+    return Ask(asked.arms, np.ones_like(asked.counts))
 
 
-@dataclass(frozen=True)
-class PlainState(EpsilonGreedy):
-    def start(self, arms, streams):
-        return vars(super().start(arms, streams))
+def by_rewards(self, state):
+    state.rounds[:] = state.pulls.sum(axis=1)  # failed evaluations are none
+    return Old.ask(self, state)
 
 
-@dataclass(frozen=True)
-class Undeclared(EpsilonGreedy):
-    def start(self, arms, streams):
-        return replace(super().start(arms, streams), sums=np.zeros(arms.n_arms))
+def fragile(self, state, asked, totals):
+    if np.isnan(totals).any():
+        raise ZeroDivisionError("no reward")
+    Old.tell(self, state, asked, totals)
 
 
-@dataclass(frozen=True)
-class Tuples(EpsilonGreedy):
-    def ask(self, state):
-        return tuple(super().ask(state))
+def overwriting(self, state, asked, totals):
+    Old.tell(self, state, asked, totals)
+    totals -= 1.0
 
 
-@dataclass(frozen=True)
-class Flat(EpsilonGreedy):
-    def ask(self, state):
-        asked = super().ask(state)
-        return Ask(asked.arms[:, 0], asked.counts[:, 0])
+def asking(change: Any) -> Any:
+    """Return a method that changes what is asked."""
+    return lambda self, state: change(Old.ask(self, state))
 
 
-@dataclass(frozen=True)
-class FromOne(EpsilonGreedy):
-    def ask(self, state):
-        asked = super().ask(state)
-        return Ask(asked.arms + 12, asked.counts)
+def starting(change: Any) -> Any:
+    """Return a method that changes fields of the state at its start, by functions of the streams."""
+    return lambda self, arms, streams: replace(Old.start(self, arms, streams), **change(arms, streams))
 
 
-@dataclass(frozen=True)
-class Insatiable(EpsilonGreedy):
-    budget: int = 3
-
-    def ask(self, state):
-        asked = super().ask(state)
-        return Ask(asked.arms, np.ones_like(asked.counts))
-
-
-@dataclass(frozen=True)
-class Early(EpsilonGreedy):
-    budget: int = 3
-
-    def finished(self, state):
-        return state.rounds >= self.budget
-
-
-@dataclass(frozen=True)
-class Endless(EpsilonGreedy):
-    def ask(self, state):
-        asked = super().ask(state)
-        state.stopped = np.zeros(len(state.rounds), np.bool_)
-        return Ask(asked.arms, np.ones_like(asked.counts))
-
-
-@dataclass(frozen=True)
-class OneAnswer(EpsilonGreedy):
-    def recommend(self, state):
-        return super().recommend(state)[:, 0]
-
-    def ask(self, state):
-        return EpsilonGreedy.ask(replace_recommend(self), state)
-
-
-def replace_recommend(policy):
-    return EpsilonGreedy(policy.budget, policy.epsilon, policy.label)
-
-
-@dataclass(frozen=True)
-class GlobalDraws(EpsilonGreedy):
-    def ask(self, state):
-        asked = super().ask(state)
-        return Ask(np.random.randint(0, 5, asked.arms.shape), asked.counts)  # noqa: NPY002
-
-
-@dataclass(frozen=True)
-class FreshDraws(EpsilonGreedy):
-    def ask(self, state):
-        asked = super().ask(state)
-        return Ask(np.random.default_rng().integers(0, 5, asked.arms.shape), asked.counts)
-
-
-@dataclass(frozen=True)
-class Seedless(EpsilonGreedy):
-    def start(self, arms, streams):
-        return replace(super().start(arms, streams), key=np.uint64(7))
-
-
-@dataclass(frozen=True)
-class ByPlace(EpsilonGreedy):
-    def start(self, arms, streams):
-        return replace(super().start(arms, streams), replications=np.arange(len(streams.replications)))
-
-
-@dataclass(frozen=True)
-class Gossip(EpsilonGreedy):
-    def recommend(self, state):
-        return np.full((len(state.sums), 1), (state.pulls.sum(axis=0) + 0.1 * state.sums.sum(axis=0)).argmin())
-
-
-@dataclass(frozen=True)
-class HiddenList(EpsilonGreedy):
-    def start(self, arms, streams):
-        state = super().start(arms, streams)
-        return replace(state, prior=[0] * len(streams.replications))
-
-    def ask(self, state):
-        asked = super().ask(state)
-        state.prior[:] = [
-            p + int(r) + int(state.key % 3) + 1 for p, r in zip(state.prior, state.replications, strict=False)
-        ]
-        return Ask(np.array(state.prior)[: len(asked.arms), None] % 5, asked.counts)
-
-
-@dataclass(frozen=True)
-class LearnsPadding(EpsilonGreedy):
-    epsilon: float = 0.0
-
-    def tell(self, state, asked, totals):
-        super().tell(state, Ask(asked.arms, np.ones_like(asked.counts)), totals)
-
-
-@dataclass(frozen=True)
-class Fragile(EpsilonGreedy):
-    def tell(self, state, asked, totals):
-        if np.isnan(totals).any():
-            raise ZeroDivisionError("no reward")
-        super().tell(state, asked, totals)
-
-
-@dataclass(frozen=True)
-class CountsRewards(EpsilonGreedy):
-    def ask(self, state):
-        state.rounds[:] = state.pulls.sum(axis=1)  # failed evaluations are none
-        return super().ask(state)
-
-
-@dataclass(frozen=True)
-class Overwrites(EpsilonGreedy):
-    def tell(self, state, asked, totals):
-        super().tell(state, asked, totals)
-        totals -= 1.0
+Old = EpsilonGreedy
+NAMELESS = replace(mistaken("Nameless"), label=None)
+UNPICKLABLE = mistaken(
+    "Unpicklable", schedule=field(default_factory=lambda: lambda t: t), __annotations__={"schedule": Any}
+)
+SHORT = mistaken("Short", tell=lambda self, state, asked: None)
+PLAIN_STATE = mistaken("PlainState", start=lambda self, arms, streams: vars(Old.start(self, arms, streams)))
+UNDECLARED = mistaken("Undeclared", start=starting(lambda arms, streams: {"sums": np.zeros(arms.n_arms)}))
+TUPLES = mistaken("Tuples", ask=asking(tuple))
+FLAT = mistaken("Flat", ask=asking(lambda asked: Ask(asked.arms[:, 0], asked.counts[:, 0])))
+FROM_ONE = mistaken("FromOne", ask=asking(lambda asked: Ask(asked.arms + 12, asked.counts)))
+INSATIABLE = mistaken("Insatiable", 3, ask=asking(lambda asked: Ask(asked.arms, np.ones_like(asked.counts))))
+EARLY = mistaken("Early", 3, finished=lambda self, state: state.rounds >= self.budget)
+ENDLESS = mistaken("Endless", 4, ask=restarted)
+ONE_ANSWER = mistaken(
+    "OneAnswer", recommend=lambda self, state: Old.recommend(self, state)[:, 0], ask=lambda _, state: Old().ask(state)
+)
+GLOBAL_DRAWS = mistaken(
+    "GlobalDraws",
+    ask=asking(lambda asked: Ask(np.random.randint(0, 5, asked.arms.shape), asked.counts)),  # noqa: NPY002
+)
+FRESH_DRAWS = mistaken(
+    "FreshDraws", ask=asking(lambda asked: Ask(np.random.default_rng().integers(0, 5, asked.arms.shape), asked.counts))
+)
+SEEDLESS = mistaken("Seedless", start=starting(lambda arms, streams: {"key": np.uint64(7)}))
+BY_PLACE = mistaken(
+    "ByPlace", start=starting(lambda arms, streams: {"replications": np.arange(len(streams.replications))})
+)
+GOSSIP = mistaken(
+    "Gossip",
+    recommend=lambda self, state: np.full(
+        (len(state.sums), 1), (state.pulls.sum(axis=0) + 0.1 * state.sums.sum(axis=0)).argmin()
+    ),
+)
+HIDDEN_LIST = mistaken(
+    "HiddenList", start=starting(lambda arms, streams: {"prior": [0] * len(streams.replications)}), ask=rising
+)
+LEARNS_PADDING = mistaken(
+    "LearnsPadding",
+    12,
+    0.0,
+    tell=lambda self, state, asked, totals: Old.tell(self, state, Ask(asked.arms, np.ones_like(asked.counts)), totals),
+)
+FRAGILE = mistaken("Fragile", tell=fragile)
+COUNTS_REWARDS = mistaken("CountsRewards", 4, ask=by_rewards)
+OVERWRITES = mistaken("Overwrites", tell=overwriting)
 
 
 @pytest.mark.parametrize(
@@ -294,28 +226,28 @@ class Overwrites(EpsilonGreedy):
     [
         (EpsilonGreedy, r"EpsilonGreedy: an object is wanted, got the class; write check_policy\(EpsilonGreedy\("),
         (Mutable(), r"Mutable: a policy is a frozen dataclass, .*; write @dataclass\(frozen=True\) above the class"),
-        (Nameless(), "Nameless: label must be a word, .* got None; add the field label: str"),
-        (Unpicklable(), "pickle and dataclasses.replace must copy the policy, and one fails .*; keep settings only"),
-        (Short(), r"tell takes 2 arguments where 3 are given; write def tell\(self, state, asked, totals\)"),
-        (PlainState(), "start must return a dataclass, got dict; write @dataclass above the class of the state"),
-        (Undeclared(), r"the field sums of Means has shape \(12,\), whose first axis is not that of the 5 repl"),
-        (Tuples(), r"ask must return an Ask, got tuple; write return Ask\(arms, counts\)"),
-        (Flat(), r"arms of ask must be int64 of shape \(\d, b\), .* got int64 of shape \(\d,\); take np.int64"),
-        (FromOne(), r"ask wants arm \[\d+\], but arms are 0, ..., 11; number them as the rows of arms.features"),
-        (Insatiable(), "a replication that has finished still asks for pulls; let ask decide .* counts to 0 then"),
-        (Early(), "a replication that has finished still asks for pulls; let ask decide that it stops"),
-        (Endless(budget=4), "the search has a setting budget of 4 and has not ended after 6 rounds; count what was"),
-        (OneAnswer(), r"recommend must be int64 of shape \(3, n_best\) at any time, got int64 of shape \(3,\)"),
-        (GlobalDraws(), "two searches with the same streams asked for other pulls; draw from the streams alone"),
-        (FreshDraws(), "two searches with the same streams asked for other pulls; draw from the streams alone"),
-        (Seedless(), "another seed of the streams changes nothing; make the key of every draw by streams.key"),
-        (ByPlace(), "replication 1 asks for other pulls alone than among three; draw by the number of the replication"),
-        (Gossip(), "replication . asks for other pulls alone than among three; .* let no row look at another"),
-        (HiddenList(), r"after take_rows\(state, rows\) the rows that are left ask for other pulls; keep whatev"),
-        (LearnsPadding(), "the total beside a count of 0 changes the search; leave out entries with a count of 0"),
-        (Fragile(), r"a reward of NaN, a failed evaluation, ended the search by ZeroDivisionError \(no reward\)"),
-        (CountsRewards(budget=4), "has not ended after 6 rounds in which every evaluation failed; count"),
-        (Overwrites(), "tell changes the arrays that it is told; copy them first"),
+        (NAMELESS, "Nameless: label must be a word, .* got None; add the field label: str"),
+        (UNPICKLABLE, "pickle and dataclasses.replace must copy the policy, and one fails .*; keep settings only"),
+        (SHORT, r"tell takes 2 arguments where 3 are given; write def tell\(self, state, asked, totals\)"),
+        (PLAIN_STATE, "start must return a dataclass, got dict; write @dataclass above the class of the state"),
+        (UNDECLARED, r"the field sums of Means has shape \(12,\), whose first axis is not that of the 5 repl"),
+        (TUPLES, r"ask must return an Ask, got tuple; write return Ask\(arms, counts\)"),
+        (FLAT, r"arms of ask must be int64 of shape \(\d, b\), .* got int64 of shape \(\d,\); take np.int64"),
+        (FROM_ONE, r"ask wants arm \[\d+\], but arms are 0, ..., 11; number them as the rows of arms.features"),
+        (INSATIABLE, "a replication that has finished still asks for pulls; let ask decide .* counts to 0 then"),
+        (EARLY, "a replication that has finished still asks for pulls; let ask decide that it stops"),
+        (ENDLESS, "the search has a setting budget of 4 and has not ended after 6 rounds; count what was"),
+        (ONE_ANSWER, r"recommend must be int64 of shape \(3, n_best\) at any time, got int64 of shape \(3,\)"),
+        (GLOBAL_DRAWS, "two searches with the same streams asked for other pulls; draw from the streams alone"),
+        (FRESH_DRAWS, "two searches with the same streams asked for other pulls; draw from the streams alone"),
+        (SEEDLESS, "another seed of the streams changes nothing; make the key of every draw by streams.key"),
+        (BY_PLACE, "replication 1 asks for other pulls alone than among three; draw by the number of the replication"),
+        (GOSSIP, "replication . asks for other pulls alone than among three; .* let no row look at another"),
+        (HIDDEN_LIST, r"after take_rows\(state, rows\) the rows that are left ask for other pulls; keep whatev"),
+        (LEARNS_PADDING, "the total beside a count of 0 changes the search; leave out entries with a count of 0"),
+        (FRAGILE, r"a reward of NaN, a failed evaluation, ended the search by ZeroDivisionError \(no reward\)"),
+        (COUNTS_REWARDS, "has not ended after 6 rounds in which every evaluation failed; count"),
+        (OVERWRITES, "tell changes the arrays that it is told; copy them first"),
     ],
     ids=lambda case: getattr(case, "__name__", type(case).__name__) if not isinstance(case, str) else "",
 )
