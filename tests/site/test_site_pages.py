@@ -20,6 +20,7 @@ from benchmarks import what_to_use_comparison as what_to_use
 from bestarm_lab.notebooks.runner import notebooks_of
 from bestarm_lab.notebooks.score import disagreements
 from bestarm_lab.paths import ROOT
+from bestarm_lab.study import load_study
 from bestarm_lab.study_packages import claim_ids, study_names
 
 HTML = ROOT / "build" / "site" / "html"
@@ -359,6 +360,18 @@ def test_no_figure_or_table_of_a_paper_is_missing(study):
             assert cards.figure_anchor(study, entry.notebook, entry.file) in text
     named = {name for claim in of_study(study) for name in printed_in(claim.where)}
     assert named <= set(found), "a claim is on a figure that the paper does not have"
+
+
+@pytest.mark.parametrize("study", study_names())
+def test_a_picture_of_several_figures_says_which_part_is_which(study):
+    for title, shown in load_study(study).paper.figures.items():
+        numbers = [name.split()[-1] for name in printed_in(title)]
+        file = ROOT / "notebooks" / study / f"{shown.notebook}.ipynb"
+        cells = json.loads(file.read_text(encoding="utf-8"))["cells"]
+        text = "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+        below = text.partition(f"/{shown.file}.png)")[2].partition("**How to read ")[2].partition("\n\n")[0]
+        named = set(re.findall(r"\d+", below))
+        assert len(numbers) < 2 or named >= set(numbers), f"{shown.notebook}/{shown.file} stands for {title}"
 
 
 def test_figures_are_read_in_titles_and_places():
