@@ -50,8 +50,9 @@ class TopTwo:
 
     The mean of arm k is :math:`x_k^\top\theta+u_k` with :math:`\theta\sim N(0,a^2I)` and :math:`u_k\sim N(0,\tau^2)`.
     With :math:`\tau^2=0` arms teach about each other all that a linear model allows, with a large one nothing. Both
-    variances are those of largest marginal likelihood of the rewards so far, on a grid, where :math:`\tau^2>0` must
-    gain half a unit of its logarithm; they are fitted anew whenever half as many pulls more were spent.
+    variances are unknown, too: they are drawn from their posterior on a grid, where :math:`\tau^2>0` has a tenth of the
+    prior, whenever half as many pulls more were spent, and are the likeliest ones at the end. The likeliest ones during
+    the search would make arms certain that were never pulled, where rewards cannot tell :math:`\tau^2` from 0.
 
     After the least known arms, one pull for each dimension, a round draws the means from the posterior, with 0.7 of
     its standard deviations, and the best of them is the leader J ([1]_). Its challenger c is the arm most likely better
@@ -60,7 +61,7 @@ class TopTwo:
     posterior mean.
 
     *Deviations*: [1]_ and [2]_ have independent arms, draw with whole standard deviations and pull one of the two; the
-    posterior of [3]_ has neither a fitted prior nor own effects. A pull costs O(K d), a fit O(K d² + d³), d at most K.
+    posterior of [3]_ has neither drawn variances nor own effects. A pull costs O(K d), a fit O(K d² + d³), d at most K.
 
     Parameters
     ----------
@@ -109,8 +110,9 @@ class TopTwo:
             tie_key=streams.key(f"ties of {self.label}"),
             sample_key=streams.key(f"draws of {self.label}"),
         )
+        noise = np.zeros(top_two_round.GRID)
         for r, s in enumerate(feature_set):
-            top_two_round.fit(features[s], state.pulls[r], state.sums[r], state.roots[r], state.lines[r])
+            top_two_round.fit(features[s], state.pulls[r], state.sums[r], state.roots[r], state.lines[r], noise)
         return state
 
     def ask(self, state: TopTwoState) -> Ask:
@@ -121,8 +123,9 @@ class TopTwo:
 
     def tell(self, state: TopTwoState, asked: Ask, totals: FloatArray) -> None:
         """Update the posterior; a total that is NaN (a failed evaluation) teaches nothing and costs its pulls."""
-        features, known = (state.features, state.feature_set), _known(state)
-        top_two_round.learn(*features, self.budget, known, state.spent, state.next_fit, asked, totals / self.sigma)
+        features, keys = (state.features, state.feature_set), (state.sample_key, state.replications)
+        rewards = (state.spent, state.next_fit, asked, totals / self.sigma)
+        top_two_round.learn(*features, self.budget, _known(state), *rewards, *keys)
 
     def finished(self, state: TopTwoState) -> BoolArray:
         """Return which replications have spent their budget."""

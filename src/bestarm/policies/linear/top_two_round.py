@@ -14,12 +14,13 @@ from numba import njit
 from bestarm.interface import Ask, FloatArray, IntArray
 from bestarm.models.regression import design, dot
 from bestarm.policies.linear.fixed_budget import largest
-from bestarm.streams import standard_normal
+from bestarm.streams import standard_normal, uniform
 
 # variances of the own effects, and of an arm's linear part before any reward, that are tried
 _OWN = np.array([0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0])
 _LINEAR = 10.0 ** np.linspace(-3.0, 2.0, 16)
-_PARSIMONY = 0.5  # log likelihood that own effects must gain
+GRID = (len(_OWN), len(_LINEAR))
+_PARSIMONY = np.log(54.0)  # own effects have a tenth of the prior, none of them the rest
 _SPREAD = 0.7  # of the draws, in standard deviations of the posterior
 _NEGLIGIBLE = 1e-12
 
@@ -35,17 +36,20 @@ class Known(NamedTuple):
 
 
 @njit(cache=True)
-def fit(x: FloatArray, pulls: IntArray, sums: FloatArray, roots: FloatArray, lines: FloatArray) -> float:
-    """Write Z and the means of the linear parts for the likeliest variances, and return that of the own effects.
+def fit(
+    x: FloatArray, pulls: IntArray, sums: FloatArray, roots: FloatArray, lines: FloatArray, noise: FloatArray
+) -> float:
+    """Write Z and the means of the linear parts for two variances of the grid, and return that of the own effects.
 
-    Without rewards it is the prior of the largest variance of the linear parts, without own effects.
+    They maximise the log posterior plus ``noise``, of the grid's shape: zeros find the likeliest, Gumbel variables draw
+    from the posterior. Without rewards it is the largest variance of the linear parts, without own effects.
     """
     d, largest_value, own = x.shape[1], -np.inf, 0.0
     squared_norm = max((x**2).sum() / len(x), 1e-300)
     values, vectors = np.zeros(d), np.eye(d)
     weighed, ridge = np.zeros(d), squared_norm / _LINEAR[-1]
-    for tried in _OWN:
-        # X'WX, X'Wy and the part of the log likelihood without them
+    for i_own, tried in enumerate(_OWN):
+        # X'WX, X'Wy and the part of the log posterior without them
         weights, target, constant = pulls / (1.0 + pulls * tried), np.zeros(d), -_PARSIMONY * (tried > 0.0)
         for k in range(len(x)):
             if pulls[k] > 0:
@@ -55,9 +59,8 @@ def fit(x: FloatArray, pulls: IntArray, sums: FloatArray, roots: FloatArray, lin
                     target[i] += weight * y * x[k, i]
         e, q = np.linalg.eigh(design(x, weights, 0.0))
         rotated = q.T @ target
-        for linear in _LINEAR:
-            rho = squared_norm / linear
-            value = constant
+        for i_linear, linear in enumerate(_LINEAR):
+            rho, value = squared_norm / linear, constant + noise[i_own, i_linear]
             for i in range(d):
                 value += 0.5 * (rotated[i] ** 2 / (max(e[i], 0.0) + rho) - np.log(max(e[i], 0.0) / rho + 1.0))
             if value > largest_value and pulls.sum() > 0:
@@ -150,8 +153,10 @@ def learn(
     next_fit: IntArray,
     asked: Ask,
     totals: FloatArray,
+    sample_key: np.uint64,
+    replications: IntArray,
 ) -> None:
-    """Learn the rewards of a round in place; fit the variances anew when half as many pulls more were spent."""
+    """Learn the rewards of a round in place; draw the variances anew when half as many pulls more were spent."""
     own, pulls, sums, roots, lines = known
     arms, counts = asked
     for r in range(len(pulls)):
@@ -177,7 +182,11 @@ def learn(
                 for i in range(len(u)):
                     root[k, i] -= c * along * u[i]
         if spent[r] > before and (spent[r] >= next_fit[r] or spent[r] >= budget):
-            own[r] = fit(features[feature_set[r]], pulls[r], sums[r], root, line)
+            noise = np.zeros(GRID)
+            for i in range(noise.size if spent[r] < budget else 0):
+                number = len(line) + root.shape[1] + i  # after those that draw arms
+                noise.flat[i] = -np.log(-np.log(uniform(sample_key, replications[r], spent[r], number)))
+            own[r] = fit(features[feature_set[r]], pulls[r], sums[r], root, line, noise)
             next_fit[r] = spent[r] + spent[r] // 2 + 1
 
 
