@@ -31,6 +31,13 @@ class BernoulliBandit(LinearBandit):
         return totals
 
 
+def general(seed: int, n_arms: int, n_features: int, kind: type = LinearBandit, sigma: float = 0.8) -> LinearBandit:
+    """Return arms in general position, so that no two indices tie by themselves."""
+    rng = np.random.default_rng(seed)
+    features = rng.standard_normal((n_arms, n_features))
+    return kind(f"general {seed} {n_arms} {n_features}", features, rng.standard_normal(n_features), sigma)
+
+
 class Bench:
     """Rewards and random ties of one replication, by the library's draws; ``history`` holds the pulls.
 

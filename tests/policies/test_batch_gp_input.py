@@ -113,10 +113,7 @@ test_parts_out_of_range_are_refused = each_refused(
     (lambda: KDpp(sampler="gibbs"), "sampler must be DownUp, Exchange, Eigen, GreedyMap, ExactMap or Uniform, got"),
     (lambda: KDpp(region="contal"), "region must be one of as_written, as_coded, got 'contal'"),
     (lambda: KDpp(exclude_first="no"), "exclude_first must be True or False, got 'no'"),
-    (
-        lambda: Penalty("a"),
-        r"penalty_width must be positive and finite, got 'a'; UpperBound\(\) takes it from beta",
-    ),
+    (lambda: Penalty("a"), r"penalty_width must be positive and finite, got 'a'; UpperBound\(\) takes it from beta"),
     (lambda: Penalty(float("nan")), "penalty_width must be positive and finite, got nan"),
     (lambda: Penalty(EstimatedMaximum()), "penalty_width must be positive and finite, got EstimatedMaximum"),
     (lambda: Draws(0), "n_features must be at least 1, got 0"),
@@ -204,10 +201,7 @@ def test_candidates_of_another_number_of_replications_are_refused():
     (lambda s: sample_chain(np.eye(3), 2, s, n_steps=1.5), "n_steps must be a whole number .* got 1.5; None takes"),
     (lambda s: greedy_map(np.empty((0, 0)), 1), r"kernel must have at least one point, got shape \(0, 0\)"),
     (lambda s: max_determinant(np.eye(3), 4), "k must be a whole number from 1 to 3, the size of the kernel"),
-    (
-        lambda s: sample_exact(np.zeros((3, 3)), 1, s),
-        "k = 1 exceeds the rank of the kernel, 0: .* take a smaller k",
-    ),
+    (lambda s: sample_exact(np.zeros((3, 3)), 1, s), "k = 1 exceeds the rank of the kernel, 0: .* take a smaller k"),
     (lambda s: greedy_map(np.zeros((3, 3)), 1), "only 0 points"),
     (lambda s: greedy_map(np.array([[np.inf]]), 1), "finite"),
 )
@@ -364,8 +358,7 @@ def test_infinite_rewards_and_too_many_are_refused():
         policy.tell(state, Ask(six, six), np.ones((1, 6)))
     assert (state.n_known[0], state.n_failed[0], state.round) == (0, 0, 0)
     policy.tell(state, asked, np.full((1, 1), np.nan))
-    assert state.n_known[0] == 0
-    assert state.n_failed[0] == 1
+    assert (state.n_known[0], state.n_failed[0]) == (0, 1)
 
 
 @pytest.mark.parametrize(
@@ -401,8 +394,7 @@ def test_padding_may_name_any_arm():
     state = policy.start(Arms(POINTS), Streams.first(1))
     forget_asked(state)
     policy.tell(state, Ask(np.array([[-1, 5, 99]]), np.array([[0, 1, 0]])), np.array([[np.inf, 1.0, 1e200]]))
-    assert state.n_known[0] == 1
-    assert state.conditioned[0, 0] == 5
+    assert (state.n_known[0], state.conditioned[0, 0]) == (1, 5)
 
 
 def test_the_state_of_another_policy_has_no_room_for_the_batch():

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from judges import general as instance
 from judges import same_runs
 from refusals import refused, refuses
 from scipy import stats
@@ -20,12 +21,6 @@ from bestarm_plain.shared import argmax
 
 SEED = 20261120
 SIGMA = 0.8
-
-
-def instance(seed: int, n_arms: int, n_features: int) -> LinearBandit:
-    rng = np.random.default_rng(seed)
-    features = rng.standard_normal((n_arms, n_features))
-    return LinearBandit(f"general {seed} {n_arms} {n_features}", features, rng.standard_normal(n_features), SIGMA)
 
 
 PLAIN = BayesGap(50, SIGMA, prior_scale=2.0)
@@ -91,13 +86,17 @@ def test_hardness_with_certain_means_is_that_of_the_gaps(values, width, epsilon)
 
 
 def test_exploration_is_theorem_1():
-    """By hand; 0 for a budget far below the number of arms, an infinite hardness, or none at all."""
+    """By hand; 0 for a budget far below the number of arms, an infinite hardness, or none at all.
+
+    Of one arm certainly best the gap is -2, which counts 2 in absolute value and otherwise epsilon.
+    """
     assert exploration(12.0, 0.75, True) == pytest.approx(2.0)
-    assert exploration(12.0, 0.75, False) == pytest.approx(4.0)
-    assert exploration(-3.0, 1.0, True) == 0.0
-    assert exploration(5.0, np.inf, True) == 0.0
-    assert exploration(5.0, 0.0, True) == 0.0
+    assert (exploration(12.0, 0.75, False), exploration(-3.0, 1.0, True)) == (pytest.approx(4.0), 0.0)
+    assert (exploration(5.0, np.inf, True), exploration(5.0, 0.0, True)) == (0.0, 0.0)
     assert estimated_hardness(np.zeros(2), np.zeros(2), 0.0, True, True) == np.inf
+    for absolute, own in ((True, 1.05), (False, 0.1)):
+        found = estimated_hardness(np.array([3.0, 1.0]), np.zeros(2), 0.1, False, absolute)
+        assert found == pytest.approx(own + 1.05)
 
 
 def test_information_of_theorem_1():
@@ -153,13 +152,6 @@ def test_answer_is_that_of_the_round_with_the_smallest_bound(drive):
     assert (run.state.means.argmax(axis=1) != run.recommended[:, 0]).sum() > 3
 
 
-def test_gaps_below_zero_count_as_the_slack():
-    """One arm certainly best: its own gap is -2, which counts 2 in absolute value and otherwise epsilon."""
-    means, widths = np.array([3.0, 1.0]), np.zeros(2)
-    assert estimated_hardness(means, widths, 0.1, False, True) == pytest.approx(1.05 + 1.05)
-    assert estimated_hardness(means, widths, 0.1, False, False) == pytest.approx(0.1 + 1.05)
-
-
 def test_authors_code_pulls_j_of_the_best_arm_first_where_both_are_known_alike(drive):
     """After the first pass over independent arms every arm is known equally well; the next pull is of the leader."""
     problem = LinearBandit("canonical", np.eye(5), np.zeros(5), SIGMA)
@@ -193,7 +185,9 @@ def test_prior_covariances_are_symmetric_and_positive(kernel):
     assert gram.shape == (3, 6, 6)
     np.testing.assert_allclose(gram, gram.transpose(0, 2, 1), atol=1e-14)
     assert np.linalg.eigvalsh(gram).min() > -1e-12
-    if kernel not in ("linear", "empirical"):
+    if kernel == "empirical":  # of one feature it would be 0 divided by 0
+        refuses(lambda: prior_gram(np.ones((3, 1)), kernel, 1.0), "needs at least 2 features")
+    elif kernel != "linear":
         np.testing.assert_allclose(np.einsum("skk->sk", gram), 1.0)
 
 
@@ -213,21 +207,9 @@ def test_authors_preset_is_made_of_named_differences():
         as_coded = written.as_coded()
         assert as_coded.gram_as_features == as_features
         assert as_coded.general_eigenvectors == (kernel == "exponential")
-        back = replace(
-            as_coded,
-            prior_scale=1.0,
-            epsilon=1e-6,
-            initialise=False,
-            inverse_square=True,
-            absolute_gaps=True,
-            root=True,
-            variance_as_width=False,
-            squared_distance=False,
-            gram_as_features=False,
-            general_eigenvectors=False,
-            ties_in_order=False,
-        )
-        assert back == written
+        off = "initialise variance_as_width squared_distance gram_as_features general_eigenvectors ties_in_order"
+        flags = dict.fromkeys(off.split(), False) | dict.fromkeys(["inverse_square", "absolute_gaps", "root"], True)
+        assert replace(as_coded, prior_scale=1.0, epsilon=1e-6, **flags) == written
 
 
 test_bad_settings_are_refused = refused(
@@ -238,8 +220,3 @@ test_bad_settings_are_refused = refused(
     ({"lengthscale": -1.0}, "lengthscale must be positive"),
     ({"epsilon": -0.1}, "epsilon must be at least 0"),
 )
-
-
-def test_empirical_covariance_of_one_feature_is_refused():
-    """It would be 0 divided by 0."""
-    refuses(lambda: prior_gram(np.ones((3, 1)), "empirical", 1.0), "needs at least 2 features")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from judges import Bench, same_runs
-from refusals import refused, refuses
+from refusals import refused
 from scipy import stats
 
 from bestarm.designs.l1_design import l1_design
@@ -62,23 +62,12 @@ def every_mixture(index: str) -> list[Gifa]:
     mixtures = product(
         (False, True), (False, True), selections, ("lucb", "ugape"), (True, False) if linear else (True,), (False, True)
     )
-    return [
-        Gifa(
-            label=f"mixture {n}",
-            n_best=2,
-            index=index,
-            by_gap_index=by_gap_index,
-            challenged_by_mth=by_mth,
-            selection=selection,
-            stop=stop,
-            threshold=thresholds[n % 3],
-            initialise=initialise,
-            stale_pair=stale,
-            index_time_ahead=n % 5 < 2,
-            sigma=SIGMA,
-        )
-        for n, (by_gap_index, by_mth, selection, stop, initialise, stale) in enumerate(mixtures)
-    ]
+    names = ("by_gap_index", "challenged_by_mth", "selection", "stop", "initialise", "stale_pair")
+    found = []
+    for n, parts in enumerate(mixtures):
+        own = dict(zip(names, parts, strict=True)) | {"threshold": thresholds[n % 3], "index_time_ahead": n % 5 < 2}
+        found.append(Gifa(f"mixture {n}", 2, index=index, sigma=SIGMA, **own))
+    return found
 
 
 @pytest.mark.slow
@@ -155,15 +144,9 @@ def test_canonical_features_without_regularisation_give_lucb(drive):
     """Orthogonal arms, rho towards 0, individual indices: the trajectory of LUCB, ties included."""
     problem = LinearBandit("canonical", np.eye(5), np.array([1.0, 0.8, 0.3, 0.0, -0.2]), SIGMA)
     streams = Streams.first(6, seed=SEED, instance=problem.label)
+    parts = {"index": "individual", "selection": "largest_variance", "threshold": "lucb1", "regulariser": 1e-8}
     classical = drive(Lucb(2, label="same"), problem, streams, 1500)
-    linear = drive(
-        MLinGape(
-            2, label="same", index="individual", selection="largest_variance", threshold="lucb1", regulariser=1e-8
-        ),
-        problem,
-        streams,
-        1500,
-    )
+    linear = drive(MLinGape(2, label="same", **parts), problem, streams, 1500)
     assert classical.stopped.any()
     assert classical.pulls == linear.pulls
     np.testing.assert_array_equal(classical.recommended, linear.recommended)
@@ -396,17 +379,9 @@ def test_greedy_rule_is_the_pull_that_leaves_the_smallest_variance(drawn):
     x = np.linalg.cholesky(gram + 1e-9 * np.eye(n_arms))  # features with V = I and this Gram matrix
     gram = x @ x.T
     b, c = rng.permutation(n_arms)[:2]
-    chosen = np.zeros((1, 1), dtype=np.int64)
-    gifa_round.select(
-        gram[None],
-        np.ones((1, n_arms), dtype=np.int64),
-        np.array([[b, c]]),
-        gifa_round.SELECTION["greedy"],
-        np.uint64(1),
-        np.zeros(1, dtype=np.int64),
-        np.zeros(1, dtype=bool),
-        chosen,
-    )
+    pulls, first, chosen = np.ones((1, n_arms), dtype=np.int64), np.zeros(1, dtype=np.int64), np.zeros((1, 1), int)
+    greedy = gifa_round.SELECTION["greedy"]
+    gifa_round.select(gram[None], pulls, np.array([[b, c]]), greedy, np.uint64(1), first, np.zeros(1, bool), chosen)
     d = x[b] - x[c]
     left = [d @ np.linalg.inv(np.eye(n_arms) + np.outer(x_a, x_a)) @ d for x_a in x]
     assert left[chosen[0, 0]] == pytest.approx(min(left), rel=1e-6, abs=1e-12)
@@ -448,8 +423,8 @@ def test_random_argmax_returns_a_largest_allowed_value(seed, values):
         assert array[i] == array[allowed].max()
 
 
-def rows(policy: Gifa, problem, streams: Streams, **settings):
-    return simulate(policy, problem, streams, metrics={"correct": correct}, **settings)
+def rows(policy: Gifa, problem, streams: Streams):
+    return simulate(policy, problem, streams, metrics={"correct": correct})
 
 
 def test_presets_are_the_rows_of_table_1():
@@ -516,36 +491,29 @@ test_impossible_settings_are_refused = refused(
 )
 
 
-@pytest.mark.parametrize("n_best", [4, 5])
-def test_as_many_best_arms_as_arms_are_refused(n_best):
-    with pytest.raises(ValueError, match=f"n_best must be smaller than the number of arms 4, got {n_best}"):
-        MLinGape(n_best).start(Arms.unstructured(4), Streams.first(1))
+THREE_SETS = Arms(np.random.default_rng(0).standard_normal((3, 4, 2)))
+test_arms_that_do_not_fit_are_refused = refused(
+    lambda n_best, arms, n: MLinGape(n_best).start(arms, Streams.first(n)),
+    (4, Arms.unstructured(4), 1, "n_best must be smaller than the number of arms 4, got 4"),
+    (5, Arms.unstructured(4), 1, "n_best must be smaller than the number of arms 4, got 5"),
+    (1, THREE_SETS, 2, "3 .*2"),
+    (1, THREE_SETS, 4, "3 .*4"),
+)
 
 
-@pytest.mark.parametrize("n_replications", [2, 4])
-def test_features_for_another_number_of_replications_are_refused(n_replications):
-    """Three sets of features serve three replications, not fewer and not more."""
-    arms = Arms(np.random.default_rng(0).standard_normal((3, 4, 2)))
-    refuses(lambda: MLinGape(1).start(arms, Streams.first(n_replications)), f"3 .*{n_replications}")
+CLOSE = LinearBandit("close", np.array([[1.0], [0.9], [0.6]]), np.array([1.0]), SIGMA)
+RISKS = {name: (policy, EASY, 60) for name, policy in PRESETS.items()} | {
+    f"close arms, {delta}": (MLinGape(1, delta=delta), CLOSE, 400) for delta in (0.05, 0.3)
+}
 
 
-@pytest.mark.parametrize("policy", PRESETS.values(), ids=PRESETS)
-def test_best_arms_of_an_easy_instance_are_found(policy):
-    """Errors over 60 replications are compatible with delta; every replication stops."""
-    frame = rows(policy, EASY, Streams.first(60, seed=SEED, instance=EASY.label))
+@pytest.mark.parametrize(("policy", "problem", "n"), RISKS.values(), ids=RISKS)
+def test_errors_are_as_rare_as_delta_says(policy, problem, n):
+    """Of presets on an easy instance, and by the threshold of Theorem 1 on close arms; every replication stops."""
+    frame = rows(policy, problem, Streams.first(n, seed=SEED, instance=problem.label))
     assert frame["stopped"].all()
     errors = int((frame["correct"] == 0).sum())
-    assert stats.binomtest(errors, 60, policy.delta, alternative="greater").pvalue > 1e-3
-
-
-@pytest.mark.parametrize("delta", [0.05, 0.3])
-def test_eq2_keeps_the_risk(delta):
-    """m-LinGapE with the threshold of Theorem 1 on three close arms: errors over 400 runs compatible with delta."""
-    problem = LinearBandit("close", np.array([[1.0], [0.9], [0.6]]), np.array([1.0]), SIGMA)
-    frame = rows(MLinGape(1, delta=delta), problem, Streams.first(400, seed=SEED, instance=problem.label))
-    assert frame["stopped"].all()
-    errors = int((frame["correct"] == 0).sum())
-    assert stats.binomtest(errors, 400, delta, alternative="greater").pvalue > 1e-3
+    assert stats.binomtest(errors, n, policy.delta, alternative="greater").pvalue > 1e-3
 
 
 def test_features_help_when_arms_share_them():

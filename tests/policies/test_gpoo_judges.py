@@ -5,10 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from judges import Bench, settings_of
-from refusals import each_refused, refusing
+from refusals import each_refused, refused
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 
-from bestarm.interface import Ask
+from bestarm.interface import Arms, Ask
+from bestarm.partition import Partition
 from bestarm.policies.cells.gp_tree import GpTree
 from bestarm.policies.cells.gpoo import Gpoo
 from bestarm.policies.cells.grid_search import GridSearch
@@ -19,6 +20,7 @@ from bestarm_plain.cells import Tree, posterior
 from bestarm_plain.gp_tree import gp_tree
 from bestarm_plain.gpoo import gpoo, gpoo_as_coded
 from bestarm_plain.stooo import optimistic_tree
+from bestarm_studies.gpoo.cell_bandit import CellBandit
 from bestarm_studies.gpoo.functions import reward_function
 
 
@@ -117,8 +119,7 @@ def test_gpoo_is_its_page(name, size, arity, as_coded):
     for r in range(3):
         bench = bench_of(bandit, r)
         expected = (gpoo_as_coded if as_coded else gpoo)(tree_of(bandit.partition), bench.pull, 36, policy.kernel.K)
-        assert cells[r].tolist() == bench.history
-        assert recommended[r].tolist() == expected
+        assert (cells[r].tolist(), recommended[r].tolist()) == (bench.history, expected)
 
 
 @pytest.mark.parametrize(
@@ -160,20 +161,9 @@ def test_gp_tree_is_its_page(as_coded):
         assert recommended[r, -1] == (first if as_coded else answer)
 
 
-DEVIATIONS = {
-    "beta": "as_coded",
-    "model_noise_variance": 0.005,
-    "noise_in_width": True,
-    "root_divided_first": True,
-    "late_children": True,
-    "late_beta": True,
-    "recommendation": "at_expansion",
-    "width_before": True,
-    "constant_beta": True,
-    "independent_cells": True,
-    "theta": 0.5,
-    "delta_scale": 3.0,
-}
+SWITCHES = "noise_in_width root_divided_first late_children late_beta width_before constant_beta independent_cells"
+DEVIATIONS = dict.fromkeys(SWITCHES.split(), True) | {"theta": 0.5, "delta_scale": 3.0, "model_noise_variance": 0.005}
+DEVIATIONS |= {"beta": "as_coded", "recommendation": "at_expansion"}
 
 
 @pytest.mark.parametrize("name", DEVIATIONS)
@@ -209,8 +199,7 @@ def test_failed_evaluations_cost_budget_and_teach_nothing(policy):
             break
         n += 1
         policy.tell(state, asked, np.full((2, 1), np.nan))
-    assert n == 40
-    assert state.draws.sum() == 0
+    assert (n, state.draws.sum()) == (40, 0)
     assert (policy.recommend(state) >= 0).all()
 
 
@@ -292,57 +281,35 @@ test_bad_settings_are_one_clear_error = each_refused(
     (lambda: GpTree("T", 0), "budget must be at least 1"),
     (lambda: GpTree("T", 5, cell_ratio=1.5), r"cell_ratio must lie in \(0, 1\), got 1.5"),
     (lambda: GridSearch("U", 5, depth=0), "depth must be at least 1, got 0"),
-    (
-        lambda: GridSearch("U", 5, depth=40).start(reward_function("f1").arms, Streams.first(1)),
-        "take a smaller depth",
-    ),
+    (lambda: GridSearch("U", 5, depth=40).start(reward_function("f1").arms, Streams.first(1)), "take a smaller depth"),
     (lambda: reward_function("f1", arity=1), "arity must be at least 2, got 1"),
     (lambda: reward_function("f1", n_representatives=0), "n_representatives must be at least 1, got 0"),
     (lambda: reward_function("f4"), "name must be one of f1, f2, f3, got 'f4'"),
     (lambda: reward_function("f1", sigma=-0.1), "sigma must be positive, got -0.1"),
+    (lambda: Gpoo("G", 5).start(Arms(np.eye(3)), Streams.first(1)), "searches the cells of a .*Partition, got Arms"),
 )
 
 
-def test_arms_that_are_no_cells_are_refused():
-    from bestarm.interface import Arms
+class Negative:
+    """A kernel that is no covariance."""
 
-    with pytest.raises(ValueError, match=r"GPOO searches the cells of a bestarm.partition.Partition, got Arms"):
-        Gpoo("GPOO", 5).start(Arms(np.eye(3)), Streams.first(1))
-
-
-def test_a_kernel_that_is_no_covariance_is_refused():
-    class Negative:
-        def K(self, X, X2=None):
-            return -np.ones((len(X), len(X if X2 is None else X2)))
-
-    bandit = reward_function("f1")
-    with pytest.raises(ValueError, match="not positive definite on the observed cells: the variance of cell 0"):
-        trace(Gpoo("GPOO", 5, kernel=Negative()), bandit, n=1)
+    def K(self, X, X2=None):
+        return -np.ones((len(X), len(X if X2 is None else X2)))
 
 
-def test_a_cell_too_small_to_divide_is_refused():
-    from bestarm.partition import Partition
-    from bestarm_studies.gpoo.cell_bandit import CellBandit
-
-    partition = Partition(2, 1, (1.0,), (1.0 + 1e-13,))
-    bandit = CellBandit("tiny", lambda x: np.zeros(len(x)), partition, 0.1)
-    policy = Gpoo(
-        "GPOO", 400, max_depth=60, kernel={"variance": 1.0, "lengthscale": 1.0}, delta_scale=1e9, delta_ratio=0.9
-    )
-    with pytest.raises(
-        ValueError, match="is too small to be divided: floating point can tell cells apart down to depth"
-    ):
-        trace(policy, bandit, n=1)
+TINY = CellBandit("tiny", lambda x: np.zeros(len(x)), Partition(2, 1, (1.0,), (1.0 + 1e-13,)), 0.1)
+WIDE = {"kernel": {"variance": 1.0, "lengthscale": 1.0}, "delta_scale": 1e9, "delta_ratio": 0.9}
 
 
-@refusing(
-    (lambda x: np.where(x[:, 0] > 0.7, np.nan, x[:, 0]), r"returns nan at \[0\.8"),
-    (lambda x: x, r"must return one value for each point, shape \(.*,\) for points of shape .*, got shape"),
-    (lambda x: 1.0, "must return one value for each point"),
+def users(function):
+    return CellBandit("user's", function, Partition(2, 4))
+
+
+test_searches_that_cannot_go_on_are_refused = refused(
+    lambda policy, bandit: trace(policy, bandit, n=1),
+    (Gpoo("GPOO", 5, kernel=Negative()), reward_function("f1"), "not positive definite .*: the variance of cell 0"),
+    (Gpoo("GPOO", 400, max_depth=60, **WIDE), TINY, "too small to be divided: .* can tell cells apart down to depth"),
+    (Gpoo("GPOO", 10), users(lambda x: np.where(x[:, 0] > 0.7, np.nan, x[:, 0])), r"returns nan at \[0\.8"),
+    (Gpoo("GPOO", 10), users(lambda x: x), r"one value for each point, shape \(.*,\) for points of .*, got shape"),
+    (Gpoo("GPOO", 10), users(lambda x: 1.0), "must return one value for each point"),
 )
-def test_a_function_that_gives_no_values_is_refused(function):
-    from bestarm.partition import Partition
-    from bestarm_studies.gpoo.cell_bandit import CellBandit
-
-    bandit = CellBandit("user's", function, Partition(2, 4))
-    trace(Gpoo("GPOO", 10), bandit, n=1)

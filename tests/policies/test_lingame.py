@@ -29,8 +29,8 @@ HARD = classic_instance(3, 1, 0.1)
 EASY = classic_instance(3, 1, np.pi / 3)
 
 
-def rows(policy: LinGame, problem, streams: Streams, **settings):
-    return simulate(policy, problem, streams, metrics={"correct": correct}, **settings)
+def rows(policy: LinGame, problem, streams: Streams):
+    return simulate(policy, problem, streams, metrics={"correct": correct})
 
 
 losses = arrays(np.float64, st.integers(2, 6), elements=st.floats(-20, 20))

@@ -7,12 +7,7 @@ from scipy.special import ndtr
 
 import bestarm
 from bestarm.interface import Arms, Ask
-from bestarm.policies.model_batches import (
-    ForestBatches,
-    GaussianBatches,
-    NeighbourBatches,
-    expected_quantile,
-)
+from bestarm.policies.model_batches import ForestBatches, GaussianBatches, NeighbourBatches, expected_quantile
 from bestarm.streams import Streams
 
 RNG = np.random.default_rng(0)

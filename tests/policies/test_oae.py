@@ -159,8 +159,7 @@ def test_networks_of_a_batch(monkeypatch):
         names.clear()
         batches(policy, line())
         found = np.concatenate(names)
-        assert len(found) == 2 * expected
-        assert len(np.unique(found, axis=0)) == len(found)
+        assert (len(found), len(np.unique(found, axis=0))) == (2 * expected, len(found))
 
 
 def test_a_processor_without_the_kernel_searches_by_torch(monkeypatch, caplog):

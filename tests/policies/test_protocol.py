@@ -117,8 +117,7 @@ def test_a_policy_without_guards_says_how_to_get_them():
     policy = LinUcb(20)
     state = started(policy)
     for refuse in (lambda: waiting(state), lambda: forget_asked(state), lambda: Guarded(policy).ask(state)):
-        with pytest.raises(ValueError, match=r"got LinUcbState; write Guarded\(policy\).start\(arms, streams\)"):
-            refuse()
+        refuses(refuse, r"got LinUcbState; write Guarded\(policy\).start\(arms, streams\)")
 
 
 @POLICIES

@@ -7,7 +7,7 @@ import pytest
 import statsmodels.api as sm
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from judges import Bench, BernoulliBandit, settings_of
+from judges import Bench, BernoulliBandit, general, settings_of
 from refusals import refused
 from scipy import stats
 from scipy.special import expit, logit
@@ -16,16 +16,15 @@ from bestarm.interface import Ask
 from bestarm.models.regression import design, factorise, fit_logistic, log_likelihood
 from bestarm.policies.linear.ucb_glm import UcbGlm, theoretical_alpha
 from bestarm.policies.linear.ucb_glm_round import is_at_least
+from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.streams import Streams
 from bestarm_plain.ucb_glm import ucb_glm
 
 SEED = 20261120
 
 
-def instance(seed: int, n_arms: int, n_features: int, scale: float = 1.0) -> BernoulliBandit:
-    rng = np.random.default_rng(seed)
-    features = scale * rng.standard_normal((n_arms, n_features))
-    return BernoulliBandit(f"general {seed} {n_arms} {n_features}", features, rng.standard_normal(n_features))
+def instance(seed: int, n_arms: int, n_features: int) -> LinearBandit:
+    return general(seed, n_arms, n_features, BernoulliBandit)
 
 
 def random_data(seed: int, n_arms: int, d: int, most: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -72,16 +71,12 @@ def test_estimate_is_that_of_statsmodels():
     assert fit_logistic(x, counts, totals, 1e-10, theta) == 1  # a warm start at the solution
 
 
-def test_independent_arms_have_their_logits():
-    """The saturated model: theta = logit(S / N) up to the ridge."""
+def test_independent_arms_have_their_logits_and_separated_ones_finite_estimates():
+    """The saturated model: theta = logit(S / N) up to the ridge; successes or failures alone: finite, in order."""
     counts, totals = np.array([10.0, 20, 7, 4]), np.array([3.0, 15, 1, 2])
     theta = np.zeros(4)
     fit_logistic(np.eye(4), counts, totals, 1e-9, theta)
     np.testing.assert_allclose(theta, logit(totals / counts), atol=1e-6)
-
-
-def test_separated_rewards_keep_the_estimate_finite():
-    """Only successes on one arm and only failures on the other: large, finite, in the right order."""
     theta = np.zeros(2)
     assert fit_logistic(np.eye(2), np.array([9.0, 9]), np.array([9.0, 0]), 1e-4, theta) < 50
     np.testing.assert_allclose(theta[0], -theta[1], rtol=1e-8)
@@ -109,15 +104,11 @@ def test_smallest_eigenvalue_is_compared_by_a_factorisation(seed, d, n_arms, lev
     np.testing.assert_allclose(np.tril(factor) @ np.tril(factor).T, full + np.eye(d), atol=1e-9)
 
 
-def test_border_of_the_eigenvalue_counts():
-    """One pull of every unit vector makes V = I, whose smallest eigenvalue reaches 1."""
+def test_borders_and_the_likelihood_of_the_binomials():
+    """V = I reaches 1; the likelihood is up to coefficients, which do not depend on theta, without overflow."""
     assert is_at_least(np.eye(3), 1.0)
     assert not is_at_least(np.diag([1.0, 1.0, 0.99]), 1.0)
     assert not is_at_least(np.zeros((2, 2)), 0.0)
-
-
-def test_likelihood_is_that_of_the_binomials():
-    """Up to the binomial coefficients, which do not depend on theta; no overflow far out."""
     counts, totals = np.array([5.0, 8, 0]), np.array([2.0, 8, 0])
     z = np.array([0.3, -1.2, 4.0])
     expected = (totals * np.log(expit(z)) + (counts - totals) * np.log(expit(-z))).sum()
@@ -214,15 +205,11 @@ def test_equal_arms_tie(drive):
     assert stats.binomtest(int(answers.sum()), 400).pvalue > 1e-3
 
 
-def test_theoretical_alpha():
-    """d = 4, B = 100, delta = 0.05: 2 sqrt(2 ln 51 + ln 20)."""
+def test_theoretical_alpha_and_named_differences():
+    """d = 4, B = 100, delta = 0.05: 2 sqrt(2 ln 51 + ln 20); each difference switched back leaves nothing."""
     assert theoretical_alpha(4, 100, 0.05) == pytest.approx(2 * np.sqrt(2 * np.log(51) + np.log(20)))
     state = UcbGlm(100).start(instance(1, 6, 4).arms, Streams.first(3, seed=SEED))
     np.testing.assert_allclose(state.alpha, theoretical_alpha(4, 100, 0.05))
-
-
-def test_authors_preset_is_made_of_named_differences():
-    """Switching each back gives the algorithm as written."""
     as_coded = UcbGlm(20).as_coded()
     assert as_coded.alpha == 0.5
     assert replace(as_coded, alpha=None, opening="random", root=True, ties_in_order=False) == UcbGlm(20)
