@@ -35,9 +35,8 @@ def site(tmp_path):
     info = tmp_path / "toys-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: toys\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(
-        "[bestarm.commands]\ntoy = toys:add_commands [extra]\n[bestarm.studies]\ntoy = toys\n"
-    )
+    points = "[bestarm.commands]\ntoy = toys:add_commands [extra]\n[bestarm.studies]\ntoy = toys\n"
+    (info / "entry_points.txt").write_text(points)
     return tmp_path
 
 
@@ -54,10 +53,8 @@ def test_another_distribution_brings_a_command_and_a_study(site):
     assert "a toy" in shown.stdout
     assert "TOY_SIZE, how large" in shown.stdout
     lacking = run("-m", "bestarm", "toy", paths=(site,))
-    assert (lacking.returncode, lacking.stderr) == (
-        2,
-        "bestarm: toy needs a_package_that_nobody_has, which is not here: pip install 'toys[extra]'\n",
-    )
+    said = "bestarm: toy needs a_package_that_nobody_has, which is not here: pip install 'toys[extra]'\n"
+    assert (lacking.returncode, lacking.stderr) == (2, said)
     names = run("-c", "from bestarm_lab.study_packages import study_names; print(*study_names())", paths=(site,))
     assert names.stdout.split() == ["dpp_bbo", "gpoo", "gse", "linear_topm", "oae", "toy"]
 
@@ -65,10 +62,8 @@ def test_another_distribution_brings_a_command_and_a_study(site):
 def test_a_checkout_declares_what_an_old_installation_does_not_know(monkeypatch):
     """With no metadata at all, every command and study is there; the extras are those of the declaration."""
     monkeypatch.setattr(plugins, "installed", lambda group: ())
-    assert {k: e.extras for k, e in plugins.entry_points("bestarm.commands").items()} == {
-        "lab": ["lab"],
-        "screens": ["screens"],
-    }
+    extras = {k: e.extras for k, e in plugins.entry_points("bestarm.commands").items()}
+    assert extras == {"lab": ["lab"], "screens": ["screens"]}
     assert study_packages.study_names() == ["dpp_bbo", "gpoo", "gse", "linear_topm", "oae"]
 
 
@@ -85,27 +80,20 @@ def without_module(lacking: str, *arguments: str) -> subprocess.CompletedProcess
     return run("-c", "\n".join([*lines, f"sys.exit(main({list(arguments)}))"]))
 
 
-def test_a_command_without_its_extra_names_it():
+def test_a_command_without_its_extra_names_it_and_suggest_needs_no_torch():
+    """Where its policy has no networks."""
     shown = without_module("psutil", "rows", "gse")
-    assert shown.returncode == 2
-    assert shown.stderr == "bestarm: rows needs psutil, which is not here: pip install 'bestarm[lab]'\n"
-
-
-def test_suggest_needs_no_torch_for_policies_without_networks():
+    said = "bestarm: rows needs psutil, which is not here: pip install 'bestarm[lab]'\n"
+    assert (shown.returncode, shown.stderr) == (2, said)
     shown = without_module("torch", "suggest", "absent.csv", "phenotypes.csv")
     assert shown.returncode == 2
     assert shown.stderr.startswith("bestarm: there is no file absent.csv; ")
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["sugest"],
-        ["suggest", "no.csv", "p.csv"],
-        ["suggest", "no.csv", "p.csv", "--policy", "hit"],
-        ["replay", "no", "p"],
-    ],
-)
+SUGGEST = ["suggest", "no.csv", "p.csv"]
+
+
+@pytest.mark.parametrize("arguments", [["sugest"], SUGGEST, [*SUGGEST, "--policy", "hit"], ["replay", "no", "p"]])
 def test_refusals_load_no_study_and_nothing_slow(arguments):
     """Neither Torch nor Matplotlib nor the statistics of SciPy, which take seconds."""
     call = f"try:\n    main({arguments})\nexcept SystemExit:\n    pass\n"
@@ -126,23 +114,17 @@ def test_without_a_checkout_a_command_says_what_it_needs(command, tmp_path):
     )
 
 
-def test_the_project_is_the_one_around_the_working_directory(tmp_path):
+def test_the_project_is_the_one_around_the_working_directory(tmp_path, monkeypatch):
     """Unless BESTARM_ROOT names another; elsewhere it is the checkout of the packages."""
     code = "from bestarm_lab.paths import ROOT; print(ROOT)"
     deep = tmp_path / "own" / "notebooks"
     deep.mkdir(parents=True)
     for name in ("params.yaml", "dvc.yaml"):
         (tmp_path / "own" / name).write_text("seed: 1\n")
-    env = {"BESTARM_ROOT": str(tmp_path)}
-    kept = {k: v for k, v in os.environ.items() if k != "BESTARM_ROOT"}
-    kept["PYTHONPATH"] = str(Path(bestarm.__file__).parents[1])
-    for folder, more, expected in (
-        (deep, {}, tmp_path / "own"),
-        (deep, env, tmp_path),
-        (tmp_path, {}, Path(bestarm.__file__).parents[2]),
-    ):
-        command = [sys.executable, "-c", code]
-        shown = subprocess.run(command, cwd=folder, env=kept | more, capture_output=True, text=True, check=True)
+    monkeypatch.delenv("BESTARM_ROOT", raising=False)
+    checkout = Path(bestarm.__file__).parents[2]
+    for folder, root, expected in ((deep, "", tmp_path / "own"), (deep, tmp_path, tmp_path), (tmp_path, "", checkout)):
+        shown = run("-c", code, cwd=folder, env={"BESTARM_ROOT": str(root)} if root else {})
         assert Path(shown.stdout.strip()) == expected
 
 

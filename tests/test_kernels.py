@@ -52,12 +52,6 @@ def test_matern_kernels_are_the_bessel_function_of_their_smoothness(family):
     np.testing.assert_allclose(Stationary(family, 1.7, 0.4).K_of_r(r), 1.7 * expected, rtol=1e-12)
 
 
-def test_rbf_is_the_limit_of_its_own_formula():
-    x = np.array([[0.0, 0.0], [0.3, 0.4], [3.0, 4.0]])
-    expected = 0.1 * np.exp(-np.array([0.0, 0.25, 25.0]) / (2 * 0.2**2))
-    np.testing.assert_allclose(Stationary("rbf", 0.1, 0.2).K(x)[0], expected, rtol=1e-13)
-
-
 @pytest.mark.parametrize("family", ["rbf", *SMOOTHNESS])
 def test_covariances_of_stacks_are_those_of_each_pair_of_sets(family):
     kernel, rng = Stationary(family, 0.3, 0.2), np.random.default_rng(0)
@@ -82,8 +76,11 @@ test_kernels_without_meaning_are_refused = refused(
 )
 
 
-def test_the_integral_over_two_known_boxes():
+def test_rbf_is_its_formula_and_the_integral_over_two_known_boxes():
     """v = 1, l = 0.05, [0.1, 0.2] x [0.15, 0.4]: 0.0062665259, the integral and not the average."""
+    x = np.array([[0.0, 0.0], [0.3, 0.4], [3.0, 4.0]])
+    expected = 0.1 * np.exp(-np.array([0.0, 0.25, 25.0]) / (2 * 0.2**2))
+    np.testing.assert_allclose(Stationary("rbf", 0.1, 0.2).K(x)[0], expected, rtol=1e-13)
     (_, first), (_, second) = as_box(0.1, 0.1), as_box(0.15, 0.25)
     average = box_average(Stationary("rbf", 1.0, 0.05), *first, *second)
     assert average * 0.1 * 0.25 == pytest.approx(0.0062665259, abs=5e-11)
@@ -206,8 +203,7 @@ def test_averages_broadcast_boxes_against_boxes_and_points():
     kernel = Stationary("rbf", 0.4, 0.3)
     pairs = box_average(kernel, lower[:, None], upper[:, None], lower, upper)
     points = box_point_average(kernel, lower[:, None], upper[:, None], x)
-    assert pairs.shape == (5, 5)
-    assert points.shape == (5, 3)
+    assert (pairs.shape, points.shape) == ((5, 5), (5, 3))
     for judge in (Judge(kernel), kernel.to_gpy(2)):
         found = box_average(judge, lower[:, None], upper[:, None], lower, upper)
         np.testing.assert_allclose(found, pairs, rtol=1e-10)
@@ -233,15 +229,12 @@ def test_quadrature_averages_polynomials_exactly(lower, width, lengthscale, powe
     np.testing.assert_allclose(weights @ relative**power, 1 / (power + 1), rtol=1e-11)
 
 
-def test_a_narrow_kernel_gets_more_panels():
+def test_a_narrow_kernel_gets_more_panels_and_its_length_scale_is_the_shortest():
     """Two length-scales a panel: 0.02 on the unit interval is 25 panels of 16 nodes."""
-    assert len(quadrature(np.zeros(1), np.ones(1), 0.02)[1]) == 25 * 16
-    assert len(quadrature(np.zeros(1), np.ones(1), 10.0)[1]) == 16
-
-
-def test_the_length_scale_of_a_kernel_is_its_shortest():
     from GPy import kern
 
+    for lengthscale, panels in ((0.02, 25), (10.0, 1)):
+        assert len(quadrature(np.zeros(1), np.ones(1), lengthscale)[1]) == 16 * panels
     assert lengthscale_of(Stationary("rbf", 1.0, 0.3)) == 0.3
     assert lengthscale_of(kern.RBF(2, 1.0, [0.8, 0.3], ARD=True)) == 0.3
     assert lengthscale_of(kern.Linear(2)) == 1.0

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -34,44 +35,29 @@ def some_data(d: int, n: int, seed: int = 0) -> tuple[FitData, np.ndarray]:
     """Return 25 observations of 60 arms for each of n networks, and their names."""
     rng = np.random.default_rng([seed, d])
     order = np.array([rng.permutation(60) for _ in range(n)])
-    data = FitData(
-        features=torch.tensor(rng.standard_normal((2, 60, d)), dtype=torch.float32),
-        feature_set=rng.integers(2, size=n),
-        arms=np.ascontiguousarray(order[:, :25]),
-        n_observed=np.full(n, 25),
-        pool=np.ascontiguousarray(order[:, 25:]),
-        n_pool=np.full(n, 35),
-        row=np.arange(n),
-        targets=rng.standard_normal((n, 25)),
-    )
+    features = torch.tensor(rng.standard_normal((2, 60, d)), dtype=torch.float32)
+    known, pool = (np.ascontiguousarray(part) for part in (order[:, :25], order[:, 25:]))
+    sets, counts = rng.integers(2, size=n), (np.full(n, 25), np.full(n, 35))
+    targets = rng.standard_normal((n, 25))
+    data = FitData(features, sets, known, counts[0], pool, counts[1], np.arange(n), targets)
     return data, np.stack([np.arange(n) + 3, np.arange(n) % 2], axis=1)
 
 
 def ragged_data(d: int) -> tuple[FitData, np.ndarray]:
     """Return 19 networks of four replications with 1 to 25 observations and 0 to 35 arms left."""
-    whole, _ = some_data(d, 4)
-    row = np.arange(19) % 4
-    data = FitData(
-        whole.features,
-        whole.feature_set,
-        whole.arms,
-        np.array([1, 4, 12, 25]),
-        whole.pool,
-        np.array([35, 12, 3, 0]),
-        row,
-        np.random.default_rng(1).standard_normal((19, 25)),
-    )
+    row, targets = np.arange(19) % 4, np.random.default_rng(1).standard_normal((19, 25))
+    counts = {"n_observed": np.array([1, 4, 12, 25]), "n_pool": np.array([35, 12, 3, 0])}
+    data = replace(some_data(d, 4)[0], row=row, targets=targets, **counts)
     return data, np.stack([row + 10, np.arange(19) // 4], axis=1)
 
 
 def path_of_all_kernels(training: Training, data: FitData, optimism: np.ndarray, networks: np.ndarray) -> np.ndarray:
     """Return the parameters after every step; both kernels, with 8 and 16 lanes, must end with the same bits."""
     path = Path(training, data, networks)
+    every, hooks = product((Lanes, Units), (EIGHT, SIXTEEN)), (path, None, None, None)
     found = [
-        fit_fused(training, data, optimism, KEY, networks, path if number == 0 else None, kernel=kernel, lanes=lanes)
-        for number, (kernel, lanes) in enumerate(
-            (kernel, lanes) for kernel in (Lanes, Units) for lanes in (EIGHT, SIXTEEN)
-        )
+        fit_fused(training, data, optimism, KEY, networks, hook, kernel=kernel, lanes=lanes)
+        for (kernel, lanes), hook in zip(every, hooks, strict=True)
     ]
     assert all(np.array_equal(path.parameters[-1], other.numpy()) for other in found)
     return path.parameters
@@ -166,21 +152,13 @@ def test_draws_are_those_of_the_project(lanes, n, u, m, m_pool):
     """Bit for bit: rows with few arms and empty pools, names up to 2^32, steps after the first."""
     rng = np.random.default_rng(n)
     width, table = len(lanes), np.array([rng.permutation(1000) for _ in range(4)])
-    arguments = (
-        np.stack([rng.integers(0, 2**31, width), rng.integers(0, 2**32, width)], axis=1),
-        rng.integers(0, 4, width),
-        1000 * rng.integers(0, 3, width),
-        np.ascontiguousarray(table[:, :n]),
-        rng.integers(1, n + 1, 4),
-        rng.standard_normal((width, n)).astype(np.float32),
-        np.ascontiguousarray(table[:, 1000 - u :]),
-        rng.integers(0, u + 1, 4),
-        1234,
-    )
-    expected, found = (
-        (np.empty((40, width, m + m_pool), dtype=np.int64), np.empty((40, width, m), dtype=np.float32))
-        for _ in range(2)
-    )
+    names = np.stack([rng.integers(0, 2**31, width), rng.integers(0, 2**32, width)], axis=1)
+    rows = (rng.integers(0, 4, width), 1000 * rng.integers(0, 3, width))
+    known, pool = np.ascontiguousarray(table[:, :n]), np.ascontiguousarray(table[:, 1000 - u :])
+    observed = (known, rng.integers(1, n + 1, 4), rng.standard_normal((width, n)).astype(np.float32))
+    arguments = (names, *rows, *observed, pool, rng.integers(0, u + 1, 4), 1234)
+    index, target = (40, width, m + m_pool), (40, width, m)
+    expected, found = ((np.empty(index, dtype=np.int64), np.empty(target, dtype=np.float32)) for _ in range(2))
     draw_minibatches(KEY, *arguments, *expected)
     draw_in_lanes(lanes, KEY, *arguments, *found)
     assert all(np.array_equal(a, b) for a, b in zip(expected, found, strict=True))
@@ -243,8 +221,7 @@ def test_where_the_kernel_cannot_run_torch_does(monkeypatch, caplog):
     assert torch.equal(found[0], fit_networks(training, data, strengths, KEY, networks))
     steps = []
     fit_fused(training, data, strengths, KEY, networks, lambda step, *_: steps.append(step), at=(1, 4))
-    assert steps == [1, 4]
-    assert ["8086" in record.getMessage() for record in caplog.records] == [True]
+    assert (steps, ["8086" in record.getMessage() for record in caplog.records]) == ([1, 4], [True])
 
 
 def test_the_exponential_is_the_exponential():
@@ -267,17 +244,12 @@ def test_the_exponential_is_the_exponential():
     ({"targets": np.zeros((18, 25))}, "equally many, got 19, 19, 19 and 18"),
     ({"targets": np.zeros((19, 24))}, "n_observed must be from 0 to 24"),
     ({"pool": np.zeros((3, 35), dtype=np.int64)}, "one row for each replication"),
+    ({"lanes": (0,) * 4}, "8 or 16 lanes, got 4"),  # a vector that no tile is made for
 )
 def test_bad_input_is_refused(change):
-    data, networks = ragged_data(3)
-    values = {name: getattr(data, name) for name in FitData.__dataclass_fields__} | change
-    fit_fused(Training((10, 5), 5), FitData(**values), np.zeros(19), KEY, networks)
-
-
-def test_vectors_that_no_tile_is_made_for_are_refused():
-    data, networks = ragged_data(3)
-    with pytest.raises(ValueError, match="8 or 16 lanes, got 4"):
-        fit_fused(Training((10, 5), 5), data, np.zeros(19), KEY, networks, lanes=(0,) * 4)
+    (data, networks), lanes = ragged_data(3), change.get("lanes", SIXTEEN)
+    changed = replace(data, **{name: value for name, value in change.items() if name != "lanes"})
+    fit_fused(Training((10, 5), 5), changed, np.zeros(19), KEY, networks, lanes=lanes)
 
 
 def test_any_kind_of_array_will_do():
@@ -288,32 +260,21 @@ def test_any_kind_of_array_will_do():
     arms = np.asfortranarray(data.arms.astype(np.int32))
     arms.flags.writeable = False
     features = data.features.transpose(1, 2).contiguous().transpose(1, 2)
-    other = FitData(
-        features,
-        data.feature_set.astype(np.int32),
-        arms,
-        data.n_observed,
-        twice,
-        data.n_pool,
-        data.row,
-        data.targets.astype(np.float32),
-    )
+    sets, targets = data.feature_set.astype(np.int32), data.targets.astype(np.float32)
+    other = replace(data, features=features, feature_set=sets, arms=arms, pool=twice, targets=targets)
     found = fit_fused(Training((10, 5), 20), other, np.full(19, 0.1), KEY, networks.astype(np.int32))
     assert torch.equal(found, expected)
 
 
 def test_a_group_that_does_not_fit_is_refused(monkeypatch):
-    """Before anything is taken, with what is needed and what is free."""
+    """Before anything is taken, with what is needed and what is free; no network is no work."""
     data, networks = ragged_data(3)
     with pytest.raises(MemoryError, match=r"19 networks with layers 3-1000000-1000000-1 need .* GiB are free"):
         fit_fused(Training((10**6, 10**6), 5), data, np.zeros(19), KEY, networks)
     monkeypatch.setattr(fused_fit, "free_bytes", lambda: 1000)
     with pytest.raises(MemoryError, match="fit fewer networks"):
         fit_fused(Training((10, 5), 5), data, np.zeros(19), KEY, networks)
-
-
-def test_no_network_is_no_work():
-    data, networks = ragged_data(3)
+    monkeypatch.undo()  # no network is no work
     found = fit_fused(Training((10, 5), 5), data.take(slice(0, 0)), np.zeros(0), KEY, networks[:0])
     assert found.shape == (0, Mlp(3, (10, 5)).n_parameters)
 

@@ -13,28 +13,17 @@ from bestarm.models.fused_predict import predict_fused
 from bestarm.models.mlp_batch import Mlp
 from bestarm.models.mlp_fit import FitData, Training, predict
 
-SHAPES = [(1 + i, (1 + 5 * i % 17, 1 + 3 * i % 17)) for i in range(17)] + [
-    (1, ()),
-    (33, ()),
-    (12, (100, 10)),
-    (5, (6,)),
-]
+SHAPES = [(1 + i, (1 + 5 * i % 17, 1 + 3 * i % 17)) for i in range(17)]
+SHAPES += [(1, ()), (33, ()), (12, (100, 10)), (5, (6,))]
 
 
 def some_networks(d: int, hidden: tuple[int, ...], n: int, n_arms: int, n_sets: int) -> tuple[FitData, torch.Tensor]:
     """Return the features of some sets of arms, and networks with random weights and biases."""
     rng = np.random.default_rng([d, n_arms])
-    none = np.zeros((n, 0), dtype=np.int64)
-    data = FitData(
-        torch.tensor(rng.standard_normal((n_sets, n_arms, d)), dtype=torch.float32),
-        rng.integers(n_sets, size=n),
-        none,
-        np.zeros(n, dtype=np.int64),
-        none,
-        np.zeros(n, dtype=np.int64),
-        np.arange(n)[::-1].copy(),
-        np.zeros((n, 0)),
-    )
+    features = torch.tensor(rng.standard_normal((n_sets, n_arms, d)), dtype=torch.float32)
+    none = (np.zeros((n, 0), dtype=np.int64), np.zeros(n, dtype=np.int64))
+    row, targets = np.arange(n)[::-1].copy(), np.zeros((n, 0))
+    data = FitData(features, rng.integers(n_sets, size=n), *none, *none, row, targets)
     names = np.stack([np.arange(n), np.arange(n)], axis=1)
     return data, Mlp(d, hidden).xavier(np.uint64(7), names, bias=1.0)
 
@@ -57,12 +46,8 @@ def test_outputs_are_those_of_the_plain_pass(d, hidden, n_arms, n_sets, monkeypa
 def test_not_finite_weights_give_not_finite_outputs():
     data, parameters = some_networks(3, (10, 5), 4, 70, 2)
     parameters[1] = torch.nan
-    assert np.isnan(predict_fused(Training((10, 5)), data, parameters)).all(axis=1).tolist() == [
-        False,
-        True,
-        False,
-        False,
-    ]
+    found = np.isnan(predict_fused(Training((10, 5)), data, parameters))
+    assert found.all(axis=1).tolist() == [False, True, False, False]
 
 
 def test_where_the_kernel_cannot_run_torch_does(monkeypatch, caplog):
@@ -76,10 +61,7 @@ def test_where_the_kernel_cannot_run_torch_does(monkeypatch, caplog):
     assert ["8086" in record.getMessage() for record in caplog.records] == [True]
 
 
-@refusing(
-    ((10, 6), 4, "parameters must have shape"),
-    ((10, 5), 3, "parameters must have shape"),
-)
+@refusing(((10, 6), 4, "parameters must have shape"), ((10, 5), 3, "parameters must have shape"))
 def test_parameters_of_other_networks_are_refused(hidden, rows):
     data, parameters = some_networks(3, (10, 5), 4, 70, 2)
     predict_fused(Training(hidden), data, parameters[:rows])

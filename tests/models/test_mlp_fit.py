@@ -23,18 +23,11 @@ def ragged(seed: int = 0, d: int = 3, n_arms: int = 40, members: int = 2) -> tup
     rng = np.random.default_rng(seed)
     n_observed, n_pool = np.array([1, 4, 12, 25]), np.array([30, 12, 20, 3])
     order = np.array([rng.permutation(n_arms) for _ in n_observed])
-    data = FitData(
-        features=torch.tensor(rng.standard_normal((2, n_arms, d)), dtype=torch.float32),
-        feature_set=np.array([0, 1, 1, 0]),
-        arms=order[:, :25],
-        n_observed=n_observed,
-        pool=np.ascontiguousarray(order[:, :-31:-1]),
-        n_pool=n_pool,
-        row=np.repeat(np.arange(4), members),
-        targets=rng.standard_normal((4 * members, 25)),
-    )
-    networks = np.stack([data.row + 10, np.tile(np.arange(members), 4)], axis=1)
-    return data, networks
+    known, pool = (order[:, :25], n_observed), (np.ascontiguousarray(order[:, :-31:-1]), n_pool)
+    features = torch.tensor(rng.standard_normal((2, n_arms, d)), dtype=torch.float32)
+    row, targets = np.repeat(np.arange(4), members), rng.standard_normal((4 * members, 25))
+    data = FitData(features, np.array([0, 1, 1, 0]), *known, *pool, row, targets)
+    return data, np.stack([row + 10, np.tile(np.arange(members), 4)], axis=1)
 
 
 @pytest.mark.parametrize("objective", ["avg", "sum", "hinge", "softmax"])
@@ -105,17 +98,11 @@ def test_the_hook_sees_every_step():
     """The parameters after the last step are the result; a fit of 7 steps is a fit of 20 seen early."""
     data, networks = ragged()
     seen: dict[int, Tensor] = {}
-    result = fit_networks(
-        Training((10, 5), steps=20),
-        data,
-        np.full(8, 0.1),
-        KEY,
-        networks,
-        lambda step, group, parameters: seen.update({step: parameters.clone()}),
-    )
+    settings, hook = (data, np.full(8, 0.1), KEY, networks), lambda s, _, found: seen.update({s: found.clone()})
+    result = fit_networks(Training((10, 5), steps=20), *settings, hook)
     assert list(seen) == list(range(1, 21))
     assert torch.equal(seen[20], result)
-    assert torch.equal(seen[7], fit_networks(Training((10, 5), steps=7), data, np.full(8, 0.1), KEY, networks))
+    assert torch.equal(seen[7], fit_networks(Training((10, 5), steps=7), *settings))
 
 
 def draws(n: int, m: int, n_pool: int, m_pool: int, n_steps: int, n_networks: int = 1, first: int = 0):
@@ -123,20 +110,9 @@ def draws(n: int, m: int, n_pool: int, m_pool: int, n_steps: int, n_networks: in
     index = np.full((n_steps, n_networks, m + m_pool), -1)
     target = np.full((n_steps, n_networks, m), np.nan, dtype=np.float32)
     names = np.stack([np.full(n_networks, 3), np.arange(n_networks)], axis=1)
-    draw_minibatches(
-        KEY,
-        names,
-        np.zeros(n_networks, dtype=np.int64),
-        np.full(n_networks, 100),
-        np.arange(20)[None],
-        np.array([n]),
-        np.tile(np.arange(20, dtype=np.float32), (n_networks, 1)),
-        np.arange(20, 50)[None],
-        np.array([n_pool]),
-        first,
-        index,
-        target,
-    )
+    rows, own = np.zeros(n_networks, dtype=np.int64), np.tile(np.arange(20, dtype=np.float32), (n_networks, 1))
+    known, pool = (np.arange(20)[None], np.array([n]), own), (np.arange(20, 50)[None], np.array([n_pool]))
+    draw_minibatches(KEY, names, rows, rows + 100, *known, *pool, first, index, target)
     return index, target
 
 
@@ -194,22 +170,10 @@ def test_xavier_bounds():
 def test_weights_share_no_bits_with_minibatches():
     """The words behind the first weights would also be the minibatch of the same number."""
     n, name = 1000, np.array([[3, 0]])
-    index = np.empty((n, 1, 1), dtype=np.int64)
-    arms = np.arange(2**20)[None]
-    draw_minibatches(
-        KEY,
-        name,
-        np.zeros(1, dtype=np.int64),
-        np.zeros(1, dtype=np.int64),
-        arms,
-        np.array([2**20]),
-        np.zeros((1, 2**20), dtype=np.float32),
-        arms[:, :0],
-        np.zeros(1, dtype=np.int64),
-        0,
-        index,
-        np.empty((n, 1, 1), dtype=np.float32),
-    )
+    index, target = np.empty((n, 1, 1), dtype=np.int64), np.empty((n, 1, 1), dtype=np.float32)
+    arms, zero = np.arange(2**20)[None], np.zeros(1, dtype=np.int64)
+    known = (arms, np.array([2**20]), np.zeros((1, 2**20), dtype=np.float32))
+    draw_minibatches(KEY, name, zero, zero, *known, arms[:, :0], zero, 0, index, target)
     weights = Mlp(4 * n, ()).xavier(KEY, name)[0, : 4 * n : 4].numpy()
     assert abs(np.corrcoef(weights, index[:, 0, 0])[0, 1]) < 0.15  # 4.7 standard errors
     assert philox(KEY, 0, 3, 0, 0) != philox(KEY, 0, 3, 0, 1)
@@ -221,18 +185,11 @@ def test_linear_class_has_the_closed_form(objective, factor):
     rng = np.random.default_rng(3)
     x = rng.standard_normal((20, 3))
     y, n, strengths = rng.standard_normal(14), 14, np.array([0.0, 0.05, -0.1])
-    data = FitData(
-        torch.tensor(x[None], dtype=torch.float32),
-        np.zeros(1, dtype=np.int64),
-        np.arange(14)[None],
-        np.array([14]),
-        np.arange(14, 20)[None],
-        np.array([6]),
-        np.zeros(3, dtype=np.int64),
-        np.tile(y, (3, 1)),
-    )
+    known, pool = (np.arange(14)[None], np.array([14])), (np.arange(14, 20)[None], np.array([6]))
+    row, features = np.zeros(3, dtype=np.int64), torch.tensor(x[None], dtype=torch.float32)
+    data = FitData(features, row[:1], *known, *pool, row, np.tile(y, (3, 1)))
     training = Training((), steps=4000, learning_rate=0.003, minibatch=14, objective=objective, pool_minibatch=6)
-    networks = np.stack([np.zeros(3, dtype=np.int64), np.arange(3)], axis=1)
+    networks = np.stack([row, np.arange(3)], axis=1)
     found = fit_networks(training, data, strengths, KEY, networks).numpy()
     design = np.column_stack([x, np.ones(20)])
     known, mean = design[:14], design[14:].mean(axis=0)

@@ -88,21 +88,9 @@ def _gradients(
     shape, steps = Mlp(data.features.shape[2], training.hidden), len(path) - 1
     index = np.empty((steps, 1, m + m_pool), dtype=np.int64)
     target = np.empty((steps, 1, m), dtype=np.float32)
-    zero = np.zeros(1, dtype=np.int64)
-    draw_minibatches(
-        KEY,
-        name[None],
-        zero,
-        zero,
-        data.arms[r : r + 1],
-        data.n_observed[r : r + 1],
-        data.targets[g : g + 1].astype(np.float32),
-        data.pool[r : r + 1],
-        data.n_pool[r : r + 1],
-        0,
-        index,
-        target,
-    )
+    zero, own = np.zeros(1, dtype=np.int64), slice(r, r + 1)
+    known = (data.arms[own], data.n_observed[own], data.targets[g : g + 1].astype(np.float32))
+    draw_minibatches(KEY, name[None], zero, zero, *known, data.pool[own], data.n_pool[own], 0, index, target)
     used, used_pool = min(m, data.n_observed[r]), min(m_pool, data.n_pool[r]) if optimism else 0
     index = np.concatenate([index[:, 0, :used], index[:, 0, m : m + used_pool]], axis=1)
     inputs = data.features[data.feature_set[r]].double()[torch.from_numpy(index)]

@@ -202,8 +202,7 @@ def test_power_law_points():
 def test_bibtex_well_above_popularity():
     """Ten trees on a third of the training points reach a precision at 1 above 0.45; popularity alone has 0.14."""
     train, test = read_split("Bibtex")
-    assert train.features.shape == (4880, 1836)
-    assert test.labels.shape == (2515, 159)
+    assert (train.features.shape, test.labels.shape) == ((4880, 1836), (2515, 159))
     assert train.labels.sum() + test.labels.sum() == pytest.approx(2.402 * 7395, rel=1e-3)
     model = FastXML(n_trees=10).fit(train.features[::3], train.labels[::3])
     assert model.precision_at_k(*test) > 0.45

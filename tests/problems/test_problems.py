@@ -33,8 +33,7 @@ def test_classic_instance_has_the_means_and_norms_of_the_specification(n_arms, n
     np.testing.assert_allclose(problem.means, [expected], atol=1e-15)
     assert problem.arms.features.shape == (n_arms, n_arms - 1)
     assert np.linalg.norm(problem.features, axis=1).max() == pytest.approx(np.sqrt(2) if n_best > 1 else 1)
-    assert np.linalg.norm(problem.theta) == 1
-    assert np.linalg.matrix_rank(problem.features) == n_arms - 1
+    assert (np.linalg.norm(problem.theta), np.linalg.matrix_rank(problem.features)) == (1, n_arms - 1)
     assert len(np.unique(problem.features, axis=0)) == n_arms
 
 
@@ -61,8 +60,7 @@ def test_published_random_instance_is_the_authors_matrix():
     assert problem.features.shape == (10, 5)
     assert np.linalg.norm(problem.features, 2) == pytest.approx(1, abs=1e-6)
     norms = np.linalg.norm(problem.features, axis=1)
-    assert norms.min() == pytest.approx(0.13, abs=0.01)
-    assert norms.max() == pytest.approx(0.80, abs=0.01)
+    assert (norms.min(), norms.max()) == (pytest.approx(0.13, abs=0.01), pytest.approx(0.80, abs=0.01))
     np.testing.assert_array_equal(problem.means[0], problem.features[:, 0])
     np.testing.assert_array_equal(problem.features[[0, 9], [0, 4]], [0.18764220, 0.49145662])
 
@@ -265,7 +263,6 @@ def test_stand_in_drug_instance_has_the_schema_and_the_spread_of_the_real_one():
     assert (problem.features.shape, problem.table.shape) == ((10, 71), (18, 10))
     np.testing.assert_allclose(np.linalg.norm(problem.features, axis=1), 1)
     assert ((problem.table >= 0) & (problem.table <= 1)).all()
-    assert set(np.argsort(-problem.means[0])[:5]) == set(range(5))
-    assert problem.data == "stand-in"
+    assert (set(np.argsort(-problem.means[0])[:5]), problem.data) == (set(range(5)), "stand-in")
     np.testing.assert_array_equal(problem.table, stand_in_drug_instance().table)
     assert (problem.table != stand_in_drug_instance(seed=1).table).mean() > 0.9
