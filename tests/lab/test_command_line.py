@@ -56,8 +56,7 @@ def test_words_that_are_no_choice_end_with_the_choices(arguments, capsys):
     with pytest.raises(SystemExit) as ended:
         main(arguments)
     assert ended.value.code == 2
-    shown = capsys.readouterr().err
-    assert "choose from" in shown
+    assert "choose from" in capsys.readouterr().err
 
 
 def test_what_lacks_its_data_is_skipped_before_anything_is_simulated(monkeypatch, capsys):
@@ -193,15 +192,9 @@ def test_a_disk_that_is_full_or_read_only_ends_in_one_line(monkeypatch, capsys):
         assert "/x" in shown
 
 
-def test_a_kernel_starts_without_a_word_about_encryption(monkeypatch, tmp_path, capfd):
+def test_a_kernel_starts_without_a_word_about_encryption(monkeypatch, tmp_path, tiny_notebook, capfd):
     """The kernel's own warning does not reach the user; what the notebook says about its data does."""
-    folder = tmp_path / "notebooks" / "gse"
-    folder.mkdir(parents=True)
-    settings = nbformat.v4.new_code_cell("profile = 'laptop'\noutput_dir = 'x'", metadata={"tags": ["parameters"]})
-    says = nbformat.v4.new_code_cell("print('STAND-IN DATA in x: nobody here has the real data.')")
-    kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
-    notebook = nbformat.v4.new_notebook(cells=[settings, says], metadata=kernel)
-    nbformat.write(notebook, folder / "01_tiny.ipynb")
+    tiny_notebook("print('STAND-IN DATA in x: nobody here has the real data.')")
     monkeypatch.setattr(runner, "NOTEBOOKS", tmp_path / "notebooks")
     monkeypatch.setattr(runner, "QUICK", tmp_path / "quick")
     path = runner.run_notebook("gse/01_tiny", "smoke")

@@ -59,8 +59,7 @@ def test_cells_are_measured_by_what_they_contain():
     bandit = CellBandit("tent", lambda x: 1.0 - np.abs(x[:, 0] - 0.7), Partition(2, 2))
     cells = np.array([[bandit.partition.cell(2, i)] for i in range(4)])
     best = bandit.best[1][0]
-    points = bandit.partition.representatives(cells[:, 0])[..., 0]
-    values = 1.0 - np.abs(points - 0.7)
+    values = 1.0 - np.abs(bandit.partition.representatives(cells[:, 0])[..., 0] - 0.7)
     np.testing.assert_allclose(metrics.aggregated_regret(bandit, cells), best - values.mean(axis=1))
     np.testing.assert_allclose(
         metrics.centre_regret(bandit, cells), best - (1 - np.abs([0.125 - 0.7, 0.375 - 0.7, 0.625 - 0.7, 0.875 - 0.7]))

@@ -64,18 +64,15 @@ def test_other_rows_must_be_those_of_the_present_code(name, data, no_data, monke
 def test_a_problem_without_its_data_is_a_stand_in_that_says_so(no_data, section, capsys):
     """Its figures are not published, though the rows of the experiment are the real ones."""
     rows = section.rows(REAL)
-    assert capsys.readouterr().out == ""
-    assert section._folder().name == "published"
-    problem = section.problem(REAL)
-    assert problem.data == "stand-in"
+    assert (capsys.readouterr().out, section._folder().name) == ("", "published")
+    assert section.problem(REAL).data == "stand-in"
     assert capsys.readouterr().out.startswith(f"STAND-IN DATA in {REAL}: nobody here has the real data")
     assert (rows["data"] == "real").all()
     assert "quick" in section._folder().parts
 
 
 def test_a_problem_that_needs_no_data_says_nothing(no_data, section, capsys):
-    problem = section.problem("each_m")
-    assert problem is section.experiment("each_m").first_problem()
+    assert section.problem("each_m") is section.experiment("each_m").first_problem()
     assert capsys.readouterr().out == ""
 
 
@@ -104,19 +101,14 @@ def read_drugs():
     return registry.fetch("drug-rewards")
 
 
-def test_a_notebook_in_which_data_stand_in_leaves_what_is_published(monkeypatch, tmp_path, capsys):
+def test_a_notebook_in_which_data_stand_in_leaves_what_is_published(monkeypatch, tmp_path, tiny_notebook, capsys):
     """Every figure, whatever wrote it into the notebook's folder, and the notebook with its outputs."""
-    settings = nbformat.v4.new_code_cell("profile = 'laptop'\noutput_dir = 'x'", metadata={"tags": ["parameters"]})
-    source = (
+    path = tiny_notebook(
         "import os, pathlib\n"
         "pathlib.Path(os.environ['BESTARM_OUTPUT'], 'gaps.csv').write_text('made up')\n"
         "print('STAND-IN DATA in x: nobody here has the real data.')"
     )
-    kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
-    cells = [settings, nbformat.v4.new_code_cell(source)]
-    path, figures = tmp_path / "notebooks" / "gse" / "01_tiny.ipynb", tmp_path / "figures" / "gse"
-    path.parent.mkdir(parents=True)
-    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), path)
+    figures = tmp_path / "figures" / "gse"
     published = figures / "01_tiny" / "gaps.csv"
     published.parent.mkdir(parents=True)
     published.write_text("real")

@@ -42,13 +42,11 @@ def test_every_claim_and_every_work_has_its_place(html):
     places = re.findall(r'<(?:tr|li) id="([^"]*)"', html)
     assert named <= set(places)
     assert len(places) == len(set(places))
-    cited = {key for key in places if key in works()}
-    assert cited == set(works()), "works that the text does not cite"
+    assert {key for key in places if key in works()} == set(works()), "works that the text does not cite"
 
 
 def test_every_role_and_fence_was_understood(html):
-    body = html.partition("<main>")[2]
-    assert not re.search(r"\{\w+\}`|:::|<!--", body)
+    assert not re.search(r"\{\w+\}`|:::|<!--", html.partition("<main>")[2])
 
 
 def test_every_predicate_guards_a_paragraph():
@@ -70,8 +68,7 @@ def test_the_text_has_no_number_of_its_own():
     text = ROLE.sub("", TEXT)
     text = re.sub(r"^:::.*$|<h2.*|<[^>]*>", "", text, flags=re.MULTILINE)
     text = re.sub(PLACES, "", text.replace("95% interval", "interval"))
-    found = [line for line in text.splitlines() if re.search(rf"\d|{WORDS}", line)]
-    assert not found
+    assert not [line for line in text.splitlines() if re.search(rf"\d|{WORDS}", line)]
 
 
 def test_the_length_of_the_text(html):
@@ -250,8 +247,7 @@ def test_counts_are_those_of_the_verdicts(rows):
 
 def test_claims_that_turn_round():
     words = [("confirmed", "refuted"), ("mixed", "confirmed"), ("confirmed", "undecided"), ("refuted", "mixed")]
-    both = pd.DataFrame(words, columns=["as_written", "as_coded"])
-    assert turned_pairs(both).index.tolist() == [0, 1]
+    assert turned_pairs(pd.DataFrame(words, columns=["as_written", "as_coded"])).index.tolist() == [0, 1]
 
 
 def test_single_differences_are_single(rows):

@@ -138,8 +138,7 @@ def test_a_ratio_of_one_side_is_its_geometric_mean():
 
 def test_a_share_is_the_exact_binomial_test():
     """Of a boolean value, and of runs on which a condition holds; Clopper and Pearson's interval."""
-    rows = frame({"a": np.arange(50) < 9})
-    found = only({"share": "v", "below": 0.3, "left": "a", **CELLS}, rows)
+    found = only({"share": "v", "below": 0.3, "left": "a", **CELLS}, frame({"a": np.arange(50) < 9}))
     assert found.p == pytest.approx(stats.binomtest(9, 50, 0.3, alternative="less").pvalue)
     assert found.p_opposite == pytest.approx(stats.binomtest(9, 50, 0.3, alternative="greater").pvalue)
     assert (found.low, found.high) == pytest.approx(proportion_confint(9, 50, method="beta"))
@@ -154,8 +153,7 @@ def test_a_printed_share_bears_zero_counts():
     """0 of 500 agrees with a printed 0 of 500; a printed number that is no one's own is passed over."""
     rows = frame({"a": np.zeros(500), "b": np.zeros(500)})
     test = {"share": "v", "within": 0.02, "each": "series", "printed_n": 500, **CELLS}
-    found = only({**test, "printed": {"e": {"a": 0.0}}}, rows)
-    assert found.p < 0.01
+    assert only({**test, "printed": {"e": {"a": 0.0}}}, rows).p < 0.01
     assert only({**test, "printed": {"e": {"a": [0.1, 500]}}}, rows).p_opposite < 0.01
     assert len(read({**test, "printed": {"e": {"*": 0.0}}}).comparisons({"e": rows})) == 2
 
@@ -213,8 +211,7 @@ def test_mostly_counts_cells_by_partial_conjunction():
     assert counted({**test, "in_cells": 1.0}, even).p < 0.001
     assert counted({**sides, "in_cells": 1.0, "by": "ratio", "below": 1.0}, even).p > 0.999
     coin = frame({"a": np.concatenate([np.ones(40), -np.ones(40)]), "b": np.zeros(80)}, k=0)
-    one = counted({**test, "cells": {"e": {"k": 0}}, "in_cells": 1.0}, coin)
-    assert one.p == pytest.approx(0.5)
+    assert counted({**test, "cells": {"e": {"k": 0}}, "in_cells": 1.0}, coin).p == pytest.approx(0.5)
 
 
 def test_cells_in_which_most_runs_of_both_sides_are_cut_do_not_count():
@@ -224,12 +221,10 @@ def test_cells_in_which_most_runs_of_both_sides_are_cut_do_not_count():
     found = np.concatenate([np.full(21, 9.0), np.arange(19.0)])
     rows = pd.concat([frame({"a": found, "b": found[::-1]}, k=0), frame({"a": np.arange(40.0) / 9, "b": found}, k=1)])
     test = {"ratio": "v", "left": "a", "right": "b", "below": 1, "cells": {"e": {"k": [0, 1]}}}
-    told = [c.informative for c in read(test, {"v": limited}).comparisons({"e": rows})]
-    assert told == [False, True]
+    assert [c.informative for c in read(test, {"v": limited}).comparisons({"e": rows})] == [False, True]
     mostly = {"mostly": "v", "by": "ratio", **{k: test[k] for k in ("left", "right", "below", "cells")}, "in_cells": 1}
     assert counted(mostly, rows, {"v": limited}).name.startswith("1 of 1 cells, between ")
-    nothing = {**mostly, "cells": {"e": {"k": 0}}}
-    assert not only(nothing, rows, {"v": limited}).informative
+    assert not only({**mostly, "cells": {"e": {"k": 0}}}, rows, {"v": limited}).informative
 
 
 def test_the_best_of_a_group_is_chosen_by_its_mean():
@@ -384,8 +379,7 @@ def test_the_best_by_halves_does_not_gain_by_the_size_of_its_group():
     )
     assert abs(fair.mean() - 0.4) < 3.0 * fair.std() / np.sqrt(300)
     assert best.mean() > 0.44
-    clear = tables[0].assign(better=1.0)
-    assert (best_by_halves(clear) == 1.0).all()
+    assert (best_by_halves(tables[0].assign(better=1.0)) == 1.0).all()
     rows = frame({"a": A, "b": B, "c": B + 1.0})
     found = only(
         {"difference": "v", "above": 0, "left": {"highest_by_halves": ["a", "c"]}, "right": "b", **CELLS}, rows
@@ -421,8 +415,7 @@ def test_the_grammar_names_every_cell_and_side():
         "cells": {"e": {"k": [1, 2], "m": 3}},
     }
     names = [c.name for c in read(test).comparisons({"e": rows})]
-    assert len(set(names)) == 8
-    assert names[0] == "e: k = 1, m = 3, a against b"
+    assert (len(set(names)), names[0]) == (8, "e: k = 1, m = 3, a against b")
     pairs = {k: v for k, v in test.items() if k not in ("left", "right")} | {"pairs": [["a", "b"], ["b", "a"]]}
     assert len(read(pairs).comparisons({"e": rows})) == 4
     over = only({"difference": "v", "left": "a", "above": 0, "cells": {"e": {"k": {"from": 1, "to": 2}, "m": 3}}}, rows)
@@ -459,8 +452,7 @@ def test_sides_of_different_experiments():
 )
 def test_what_is_not_there_is_refused(change):
     """Absent cells, settings and series, and a test of two kinds, are mistakes of the ledger and said so."""
-    test = {"difference": "v", "above": 0, **AB} | change
-    read(test).comparisons({"e": frame({"a": A, "b": B}, k=1)})
+    read({"difference": "v", "above": 0, **AB} | change).comparisons({"e": frame({"a": A, "b": B}, k=1)})
 
 
 def test_a_test_in_words_has_its_parts():

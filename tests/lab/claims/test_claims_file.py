@@ -161,8 +161,7 @@ def test_names_that_the_study_does_not_have_are_refused(test, said):
 def test_a_value_of_a_setting_that_is_not_varied_is_refused():
     study = load_study("gse")
     test = {"difference": "correct", "left": "GSE-Lin", "above": 0.5, "cells": {"fig1": {"gap": 0.02}}}
-    entry = {**ANCHOR, "test": test}
-    claims = read_ledger({"claims": {"C": entry}}, study.checks, study.values)[0]
+    claims = read_ledger({"claims": {"C": {**ANCHOR, "test": test}}}, study.checks, study.values)[0]
     refuses(lambda: check_names(claims, study.experiments), r"fig1, gap: unknown value 0\.02")
 
 

@@ -122,8 +122,7 @@ def test_what_could_not_fail_is_not_informative_and_missing_data_not_run():
 
     found = evaluate(study({"check": "a"}, {"check": "b"}, checks={"a": Check(empty), "b": Check(absent)}), {})
     assert found["verdict"].tolist() == ["not informative", "not run"]
-    nobody = pd.concat([rows({"a": 0.0, "b": 0.0})])
-    assert verdict(TEST, {"e": nobody})["verdict"] == "not informative"
+    assert verdict(TEST, {"e": pd.concat([rows({"a": 0.0, "b": 0.0})])})["verdict"] == "not informative"
     everybody = verdict({**TEST, "above": -0.1}, {"e": rows({"a": 1.0, "b": 1.0})})
     assert everybody["verdict"] == "confirmed"  # all succeed: that is no empty cell
 
@@ -141,8 +140,7 @@ def test_the_largest_scale_decides_where_all_experiments_have_it():
     bad = rows({"a": 0.5, "b": 0.9})
     line = verdict(TEST, {"e": bad}, larger={"e": GOOD})
     assert (line["verdict"], line["scale"]) == ("confirmed", "paper")
-    two = {**TEST, "cells": {"e": {}, "f": {}}}
-    line = verdict(two, {"e": bad, "f": bad}, larger={"e": GOOD})
+    line = verdict({**TEST, "cells": {"e": {}, "f": {}}}, {"e": bad, "f": bad}, larger={"e": GOOD})
     assert (line["verdict"], line["scale"]) == ("refuted", "laptop")
     line = verdict(TEST, {}, larger={"e": GOOD}, profile="smoke")
     assert line["verdict"] == "confirmed"  # rows at the paper's scale are no smoke rows
@@ -228,10 +226,8 @@ def test_a_quantifier_says_how_many_comparisons_a_claim_needs(quantifier, two_of
 
 
 def test_every_comparison_behind_a_verdict_is_written_down():
-    lines = verdict_lines(study(MANY), three(True, True, False))
-    table = comparison_table(lines)
-    assert list(table) == COMPARED
-    assert table["state"].tolist() == ["for", "for", "against"]
+    table = comparison_table(verdict_lines(study(MANY), three(True, True, False)))
+    assert (list(table), table["state"].tolist()) == (COMPARED, ["for", "for", "against"])
     assert table["comparison"].tolist() == [f"e: k = {k}, a against b" for k in (1, 2, 3)]
     assert (table["strength"] > 0).tolist() == [True, True, False]
 
@@ -318,6 +314,5 @@ def test_a_value_of_the_study_takes_the_place_of_a_column():
         "a wrong answer", lambda r, test: 1.0 - r.pivot(index="replication", columns="series", values="correct")
     )
     test = {"share": "wrong", "below": 0.3, "left": "a", "cells": {"e": {}}}
-    claims = study(test, values={"wrong": wrong})
-    line = evaluate(claims, {"e": GOOD}).iloc[0]
+    line = evaluate(study(test, values={"wrong": wrong}), {"e": GOOD}).iloc[0]
     assert (line["verdict"], line["unit"]) == ("confirmed", "share of runs with a wrong answer")

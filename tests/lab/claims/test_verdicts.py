@@ -61,8 +61,7 @@ def test_a_claim_that_needs_some_is_a_partial_conjunction():
     """Two of three: the second smallest, times two; refuted if two are against."""
     assert partial_conjunction([0.5, 0.01, 0.02], 2) == 0.04
     assert joint_p(given(0.001, 0.01, 0.9), 2) == (0.02, pytest.approx(0.999))
-    assert word(0.001, 0.01, 0.9, need=2) == "confirmed"
-    assert word(0.1, 0.999, 0.999, need=2) == "refuted"
+    assert (word(0.001, 0.01, 0.9, need=2), word(0.1, 0.999, 0.999, need=2)) == ("confirmed", "refuted")
     assert word(1e-6, 0.999, 0.9999, need=2) == "mixed"  # not most, and significantly some
     assert verdict_of(given(1e-6, 0.999, 0.9999), True, 2, mixed=False) == "refuted"  # a number that is claimed
     shown, share = deciding(given(0.001, 0.01, 0.9), "confirmed", 2)
@@ -151,8 +150,7 @@ def test_the_runs_that_would_decide_have_80_percent_power(m, need, level):
     for _ in range(1000):
         drawn = shift + spread[0] * rng.normal(size=runs) + spread[1] * rng.normal(size=(m, runs))
         t = drawn.mean(axis=1) / (drawn.std(axis=1, ddof=1) / np.sqrt(runs))
-        found = given(*stats.t.sf(t, runs - 1), n=runs)
-        decided.append(min(joint_p(found, need)) <= level / 2)
+        decided.append(min(joint_p(given(*stats.t.sf(t, runs - 1), n=runs), need)) <= level / 2)
     assert np.mean(decided) == pytest.approx(0.8, abs=0.04)
 
 
@@ -191,8 +189,7 @@ def test_runs_are_told_only_where_they_are_advice():
 def test_verdicts_in_words():
     line = {"verdict": "confirmed", "kind": "test", "comparisons": 8, "for": 8, "open": 0, "against": 0}
     line |= {"needed_n": 432.0, "direction": "", "needed": 5, "p_adjusted": 0.0691}
-    assert verdict_text(line) == "confirmed"
-    assert counts_text(line) == "8 / 0 / 0"
+    assert (verdict_text(line), counts_text(line)) == ("confirmed", "8 / 0 / 0")
     assert verdict_text(line | {"for": 5, "open": 1, "against": 2}) == "confirmed (5 of 8, 2 against)"  # most of them
     assert verdict_text(line | {"verdict": "mixed", "for": 3, "against": 5}) == "mixed (3 of 8, 5 against)"
     alone = line | {"verdict": "undecided", "comparisons": 1}
@@ -226,8 +223,7 @@ def test_effects_in_words():
     several |= {"average_low": -0.3, "average_high": -0.1}
     mean = "; on average refuted, -0.2 [-0.3, -0.1]"
     said = "0.123 [0.1, 0.15] in e: k = 1, a against b (claimed: above 0), difference of accuracy"
-    assert effect_text(several) == said + mean
-    assert effect_text(several | {"on_average": np.nan}) == said
+    assert (effect_text(several), effect_text(several | {"on_average": np.nan})) == (said + mean, said)
     cells = several | {"unit": "share of the cells in which", "decided_by": "3 of 4 cells, between 1 and 4"}
     told = "3 of 4 cells, between 1 and 4 (claimed: above 0), share of the cells in which"
     assert effect_text(cells) == told + mean

@@ -74,16 +74,14 @@ def test_raw_data_come_before_the_mirror_and_the_mirror_before_the_network(house
     """Each source is used only while the ones before it have nothing; a download is kept in data/raw."""
     raw, mirror, _ = house
     requests = serve(CONTENT)
-    assert fetch("rewards") == raw / "some/rewards.csv"
-    assert requests == ["/official/rewards.csv"]
+    assert (fetch("rewards"), requests) == (raw / "some/rewards.csv", ["/official/rewards.csv"])
     (raw / "some/rewards.csv").unlink()
     in_mirror = put(mirror)
     assert fetch("rewards") == in_mirror
     in_raw = put(raw)
     assert fetch("rewards") == in_raw
     in_mirror.write_bytes(b"not looked at")
-    assert fetch("rewards").read_bytes() == CONTENT
-    assert len(requests) == 1
+    assert (fetch("rewards").read_bytes(), len(requests)) == (CONTENT, 1)
 
 
 def test_the_mirror_lies_beside_the_checkout_unless_it_is_named(monkeypatch, tmp_path):
@@ -101,8 +99,7 @@ def test_a_packed_file_is_checked_by_its_content(house, place):
     """A .gz is found under its own name; the checksum is that of what is inside; a plain file comes first."""
     folder = house[0] if place == "raw" else house[1]
     packed = put(folder, name="some/rewards.csv.gz")
-    assert fetch("rewards") == packed
-    assert content_sha256(packed) == SHA256
+    assert (fetch("rewards"), content_sha256(packed)) == (packed, SHA256)
     plain = put(folder)
     assert fetch("rewards") == plain
 

@@ -589,10 +589,8 @@ def test_the_beta_of_lemma_1_times_1_001_changes_the_key(copied):
     """It changes 7 of 500 runs, which two runs of each part would not show."""
     values = what_runs(experiments("gpoo")["fig2"], "GPOO")
     before = digest_of(values)
-    found = next(d for d in reached(*values) if d.name == "lemma1_beta")
-    path = file_of(found.module)
-    source = path.read_text(encoding="utf-8")
-    head, _, body = source.partition("def lemma1_beta")
+    path = file_of(next(d for d in reached(*values) if d.name == "lemma1_beta").module)
+    head, _, body = path.read_text(encoding="utf-8").partition("def lemma1_beta")
     assert "return " in body
     path.write_text(head + "def lemma1_beta" + body.replace("return ", "return 1.001 * ", 1), encoding="utf-8")
     assert digest_of(values) != before
@@ -668,7 +666,5 @@ def test_measured_rows_outlive_the_code(copied):
 def test_a_class_that_moves_keeps_the_key_of_what_it_makes():
     """Specifications name functions and classes without their modules."""
     described = describe([GifaObserver, partial(correct), experiments("linear_topm")["fig1a"].series["UGapE"]])
-    assert described[0] == "GifaObserver"
-    assert described[1][0] == "correct"
-    assert described[2][0] == "Gifa"
+    assert (described[0], described[1][0], described[2][0]) == ("GifaObserver", "correct", "Gifa")
     assert "bestarm" not in str(described)

@@ -236,8 +236,7 @@ def test_a_computation_is_one_part_called_with_its_settings(tmp_path):
         "c", partial(some_rows, scale=2.0), {"smoke": {"replications": 1}, "laptop": {"replications": 3}}
     )
     rows = rows_of(plain, tmp_path)
-    assert rows["value"].tolist() == [2.0 * SEED] * 3
-    assert set(rows["data"]) == {"synthetic"}
+    assert (rows["value"].tolist(), set(rows["data"])) == ([2.0 * SEED] * 3, {"synthetic"})
     assert rows_of(plain, tmp_path / "b", committed=rows).equals(rows)
     assert len(rows_of(plain, tmp_path / "c", committed=rows[:0])) == 3
     assert keys(plain) != keys(plain, "smoke")
@@ -257,8 +256,7 @@ def test_two_profiles_are_the_same_scale_if_they_run_the_same_searches_equally_o
     plain = varied()
     assert not plain.same_scale("laptop", "paper")  # it does not distinguish them
     scale = plain.profiles["laptop"]
-    same = replace(plain, profiles={**plain.profiles, "paper": scale})
-    assert same.same_scale("laptop", "paper")
+    assert replace(plain, profiles={**plain.profiles, "paper": scale}).same_scale("laptop", "paper")
     for other in (replace(scale, replications=scale.replications + 1), replace(scale, settings={"delta": 0.4})):
         assert not replace(plain, profiles={**plain.profiles, "paper": other}).same_scale("laptop", "paper")
     made = Computation("made", partial(some_rows), {"smoke": {"replications": 1}, "laptop": {"replications": 3}})

@@ -54,8 +54,7 @@ def run(store: Path, workers: int = 1) -> subprocess.Popen:
 def undisturbed(tmp_path_factory) -> tuple[pd.DataFrame, float]:
     """Return the rows, and the seconds that the blocks take."""
     began = time.monotonic()
-    rows = rows_of(slow_experiment(), tmp_path_factory.mktemp("undisturbed"))
-    return rows, time.monotonic() - began
+    return rows_of(slow_experiment(), tmp_path_factory.mktemp("undisturbed")), time.monotonic() - began
 
 
 @pytest.mark.slow
@@ -87,8 +86,7 @@ def test_two_processes_on_one_store_finish_with_the_right_rows(tmp_path, undistu
     both = [run(tmp_path), run(tmp_path)]
     for process in both:
         out, errors = process.communicate(timeout=300)
-        assert out == "done\n"
-        assert errors == ""
+        assert (out, errors) == ("done\n", "")
     assert equal(rows_of(slow_experiment(), tmp_path), undisturbed[0])
     parts = slow_experiment().parts("laptop", SEED)
     blocks = {(part.key, start) for part in parts for start, _ in part.blocks()}

@@ -72,9 +72,7 @@ def test_one_moved_run_renews_nothing_of_its_series(made, tmp_path):
     before, old, _, new = made["paper"]
     rows, lines, refused = renew("small", before, made_by(old), new, lineage, "a processor")
     assert refused == ["small, as_written · A: no equal laptop rows lead from the code of its rows to the present code"]
-    assert len(lines) == 3
-    kept = rows["key"].isin([p.key for p in old])
-    assert set(rows.loc[kept, "series"]) == {"A"}
+    assert (len(lines), set(rows.loc[rows["key"].isin([p.key for p in old]), "series"])) == (3, {"A"})
 
 
 def test_rows_within_rounding_are_not_equal(made, tmp_path):
@@ -90,8 +88,7 @@ def test_other_settings_are_never_renewed(made, tmp_path):
     before, old, _, new = made["paper"]
     changed = [replace(part, settings="others") for part in new]
     _, lines, refused = renew("small", before, made_by(old), changed, lineage_of(made, tmp_path), "a processor")
-    assert lines == []
-    assert len(refused) == 4
+    assert (lines, len(refused)) == ([], 4)
     assert "its settings are described anew" in refused[0]
 
 

@@ -116,8 +116,7 @@ def test_zero_counts_are_open_markers_at_their_upper_limit():
     draw_lines(axis, mine, ["GSE-Lin"], log="y")
     line, open_marks = axis.lines[0], axis.lines[1]
     assert np.isnan(line.get_ydata()[2])
-    assert open_marks.get_ydata().tolist() == [0.004]
-    assert open_marks.get_markerfacecolor() == "white"
+    assert (open_marks.get_ydata().tolist(), open_marks.get_markerfacecolor()) == ([0.004], "white")
 
 
 def test_words_are_categories_and_never_joined():
@@ -167,8 +166,7 @@ def test_more_than_eight_series_are_grey_but_for_those_highlighted():
 def test_no_text_is_below_eight_points():
     made = line_panels(values(), ["GSE-Lin"], statistic="accuracy", title="T", setting="s", x="x", y="y")
     made.canvas.draw()
-    sizes = [text.get_fontsize() for text in made.findobj(plt.Text) if text.get_text()]
-    assert min(sizes) >= 8
+    assert min([text.get_fontsize() for text in made.findobj(plt.Text) if text.get_text()]) >= 8
 
 
 def test_a_heading_makes_the_figure_higher_and_not_wider():
@@ -225,8 +223,7 @@ def test_a_forest_in_which_nothing_moves_shows_all_of_it():
 
 def test_a_forest_of_ratios_is_logarithmic_with_numbers_beside_a_single_panel():
     ratios = EFFECTS[EFFECTS["panel"] == "a"].assign(value=[1.0, 0.8, 1.0], low=[1.0, 0.7, 1.0], high=[1.0, 0.9, 1.0])
-    made = forest(ratios, statistic="change", title="F", what="ratio", log=True, reference=1.0)
-    (axis,) = made.axes
+    (axis,) = forest(ratios, statistic="change", title="F", what="ratio", log=True, reference=1.0).axes
     assert axis.get_xscale() == "log"
     assert "0.800 [0.700, 0.900]" in [text.get_text() for text in axis.texts]
 

@@ -41,8 +41,7 @@ def test_panels_stand_below_one_another_with_what_they_shared():
     assert [axis.get_ylabel() for axis in figure.axes] == [f"regret {i}" for i in range(2) for _ in range(3)]
     assert [axis.get_xlabel() for axis in figure.axes] == [f"budget {j}" for _ in range(2) for j in range(3)]
     for axis in figure.axes:
-        shown = [label.get_visible() for label in [*axis.get_xticklabels(), *axis.get_yticklabels()]]
-        assert all(shown)
+        assert all(label.get_visible() for label in [*axis.get_xticklabels(), *axis.get_yticklabels()])
 
 
 def test_all_words_are_kept_and_fit():
@@ -50,8 +49,7 @@ def test_all_words_are_kept_and_fit():
     figure = panels(1, 2)
     before = {text for legend in figure.legends for text in (t.get_text() for t in legend.get_texts())}
     assert narrow(figure)
-    heads = [" ".join(text.get_text().split()) for text in figure.texts]
-    assert heads[0] == TITLE
+    assert next(" ".join(text.get_text().split()) for text in figure.texts) == TITLE
     assert {t.get_text() for legend in figure.legends for t in legend.get_texts()} == before
     renderer = figure.canvas.get_renderer()
     for part in [*figure.texts, *figure.legends]:
@@ -63,8 +61,7 @@ def test_all_words_are_kept_and_fit():
 def test_labels_that_collide_are_turned():
     figure = plt.figure(figsize=wide(), layout="constrained")
     axis = figure.subplots()
-    names = [f"search {k}" for k in range(10)]
-    axis.plot(names, range(10))
+    axis.plot([f"search {k}" for k in range(10)], range(10))
     headed(figure, "A finding")
     assert narrow(figure)
     assert [label.get_rotation() for label in axis.get_xticklabels()] == [90.0] * 10
@@ -101,8 +98,7 @@ def test_a_diagram_has_none(with_text):
 
 def test_a_panel_without_room_has_none():
     figure = plt.figure(figsize=wide(), layout="constrained")
-    axis = figure.subplots()
-    axis.barh([f"{k:02d}" * 22 for k in range(20)], range(20))
+    figure.subplots().barh([f"{k:02d}" * 22 for k in range(20)], range(20))
     headed(figure, "A finding")
     assert not narrow(figure)
 

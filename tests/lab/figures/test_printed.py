@@ -26,11 +26,9 @@ def ours(x=(10, 20, 30)):
 
 def test_rows_say_where_they_stand_in_the_paper():
     rows = read_printed(FILE, "printed.yaml", ["03/fig04"])["03/fig04"]
-    assert list(rows.columns) == COLUMNS
-    assert rows["x"].tolist() == [10, 20]
+    assert (list(rows.columns), rows["x"].tolist()) == (COLUMNS, [10, 20])
     assert rows["value"].tolist() == [0.25, 0.125]
-    assert set(rows["statistic"]) == {"mean, printed in the paper"}
-    assert set(rows["data"]) == {"Table 2"}
+    assert (set(rows["statistic"]), set(rows["data"])) == ({"mean, printed in the paper"}, {"Table 2"})
     measured = read_printed({"03/fig04": [BLOCK | {"read_off": True}]}, "printed.yaml", ["03/fig04"])["03/fig04"]
     assert set(measured["statistic"]) == {theirs("mean", READ_OFF)}
 
@@ -64,8 +62,7 @@ def test_an_empty_file_is_refused():
 def test_values_are_added_as_far_as_the_figure_shows_them():
     printed = read_printed(FILE, "printed.yaml", ["03/fig04"])["03/fig04"]
     both = beside(ours(), printed)
-    assert len(both) == 8
-    assert both["value"].tolist()[-2:] == [0.25, 0.125]
+    assert (len(both), both["value"].tolist()[-2:]) == (8, [0.25, 0.125])
     assert set(both["profile"]) == {"laptop"}
     assert len(beside(ours(x=(20, 30)), printed)) == 5, "a smaller run has no x = 10"
     with pytest.raises(ValueError, match=r"^the paper's values: unknown statistic 'mean, printed in the paper'"):

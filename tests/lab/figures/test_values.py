@@ -48,8 +48,7 @@ def test_statistics_are_the_plain_ones_with_their_intervals():
         "largest": ("pulls", 1.0),
     }
     values = summarise(ROWS, kinds, x="budget", panel="one", profile="smoke")
-    assert list(values.columns) == COLUMNS
-    assert set(values["n"]) == {200}
+    assert (list(values.columns), set(values["n"])) == (COLUMNS, {200})
     mine = ROWS[(ROWS["series"] == "A | x") & (ROWS["budget"] == 20)]
     line = values[(values["series"] == "A | x") & (values["x"] == 20)].set_index("statistic")
     expected = {
@@ -72,8 +71,7 @@ def test_a_panel_is_a_text_over_columns():
     bare = ROWS.drop(columns=["convention", "data"])
     values = summarise(bare, {"mean": ("pulls", "mean")}, panel="B = {budget:g}", profile="smoke")
     assert values["panel"].unique().tolist() == ["B = 10", "B = 20"]
-    assert set(values["convention"]) == {"as_written"}
-    assert set(values["data"]) == {"synthetic"}
+    assert (set(values["convention"]), set(values["data"])) == ({"as_written"}, {"synthetic"})
     assert values["x"].isna().all()
     one = summarise(bare[bare["replication"] == 0], {"mean": ("pulls", "mean")}, profile="smoke")
     assert one["n"].tolist() == [2, 2]  # the two budgets are one group if neither panel nor x names them

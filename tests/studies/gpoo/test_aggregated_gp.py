@@ -78,8 +78,7 @@ def test_rows_appended_one_by_one_are_the_whole_factor(noise):
     cells = np.tile(np.arange(40), 10)
     points, averaging = average_cells(partition, cells)
     rewards = np.random.default_rng(3).standard_normal(len(cells))
-    gp = AggregatedGP(RBF, noise)
-    step, begin = gp.prior(), 0
+    step, begin = AggregatedGP(RBF, noise).prior(), 0
     for size in (1, 7, 100, 292):
         some = slice(begin, begin + size)
         step = step.update(**_part(points, averaging, some), rewards=rewards[some])
@@ -187,13 +186,11 @@ def test_representatives_converge_to_the_average_of_a_cell():
     at = box_point_average(kernel, lower, upper, np.array([0.6]))
     errors, point_errors = [], []
     for s in (4, 8, 16, 32):
-        partition = Partition(2, s)
-        x, y = partition.representatives(np.array([4, 5]))
+        x, y = Partition(2, s).representatives(np.array([4, 5]))
         errors.append(abs(kernel.K(x, y).mean() - exact))
         point_errors.append(abs(kernel.K(x, np.array([[0.6]])).mean() - at))
     for found in (errors, point_errors):
-        slopes = np.diff(np.log(found)) / np.log(2)
-        np.testing.assert_allclose(slopes, -2.0, atol=0.1)
+        np.testing.assert_allclose(np.diff(np.log(found)) / np.log(2), -2.0, atol=0.1)
 
 
 @pytest.mark.parametrize("feedback", ["average", "integral"])
@@ -268,8 +265,7 @@ def test_replications_draw_with_their_own_streams():
 def test_a_reward_of_nothing_is_noise_but_a_failed_one_is_no_reward():
     """Neither moves the posterior; only the first has a density."""
     points, averaging, rewards, targets, _ = some_data(15)
-    gp = AggregatedGP(RBF, 0.05)
-    before = gp.fit(points, rewards, averaging)
+    before = AggregatedGP(RBF, 0.05).fit(points, rewards, averaging)
     failed = before.update(points[:1], np.array([np.nan]))
     noise = before.update(points[:1], np.array([0.1]), np.zeros((1, 1)))
     for posterior in (failed, noise):
@@ -290,8 +286,7 @@ def test_repeats_whose_noise_is_lost_to_rounding_are_refused(noise):
 def test_repeats_that_are_not_refused_have_the_right_mean():
     """Just above the limit: 50 repeats at noise 1e-10 of the variance; rounding is 50 eps / 1e-10."""
     gp, x = AggregatedGP(Stationary("rbf", 1.0, 0.2), 1e-10), np.zeros((50, 1))
-    mean = gp.fit(x, np.linspace(0, 1, 50)).predict(x[:1])[0]
-    assert mean[0, 0] == pytest.approx(0.5, abs=1e-4)
+    assert gp.fit(x, np.linspace(0, 1, 50)).predict(x[:1])[0][0, 0] == pytest.approx(0.5, abs=1e-4)
 
 
 class NoNumber:

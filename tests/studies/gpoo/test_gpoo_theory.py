@@ -86,8 +86,7 @@ def test_the_observer_changes_nothing_and_sees_the_largest_error():
     policy = Gpoo("GPOO", 12, max_depth=3, delta_scale=30.0)
     observer = EventObserver(policy, problem)
     streams = Streams.first(3, seed=11, instance=problem.label)
-    watched = simulate(observer, problem, streams, metrics={}, every=1)
-    assert watched["pulls"].max() == 12
+    assert simulate(observer, problem, streams, metrics={}, every=1)["pulls"].max() == 12
     r, cells = 1, np.arange(15)
     partition, alone = problem.partition, problem.take(np.array([r]))
     one = streams.take(np.array([r]))
@@ -184,8 +183,7 @@ def test_a_bound_counts_where_it_binds():
     never = CHECKS["always"](test, {"e": _shares(binds=False)})
     assert not never.informative
     assert "below the range of f in 0 of 4 runs" in never.text
-    elsewhere = beyond.assign(binds=[False, True, True, True])
-    assert CHECKS["always"](test, {"e": elsewhere}).holds
+    assert CHECKS["always"](test, {"e": beyond.assign(binds=[False, True, True, True])}).holds
     assert CHECKS["always"](test | {"budget": 10}, {"e": beyond}).informative is False
 
 

@@ -68,8 +68,7 @@ def test_the_grid_is_the_logarithm_of_the_mean_in_one_range_of_colours():
     mean = found[(found["series"] == "K = 3, S = 10") & (found["budget"] == 20)]["aggregated_regret"].mean()
     shown = cells[(cells["series"] == "K = 3") & (cells["x"] == 10) & (cells["panel"] == "N = 20")]["value"].item()
     assert shown == pytest.approx(np.log(mean))
-    figure = grid_figure(cells, title="K = 3 is best")
-    first, second = figure.axes[:2]
+    first, second = grid_figure(cells, title="K = 3 is best").axes[:2]
     assert first.collections[0].get_clim() == second.collections[0].get_clim()
     assert {patch.get_x() for patch in first.patches} == {1.04}
 
@@ -80,8 +79,7 @@ def test_effects_at_each_budget_and_over_all():
     values = audit_effects(audit, "f1", "smoke")
     assert values["statistic"].unique().tolist() == ["N = 30", "N = 50", "N = 80", "mean over N = 10-80"]
     assert values.set_index(["statistic", "series", "x"]).loc[("N = 30", "A", "better"), "value"] == pytest.approx(-0.2)
-    text = effects_table(values, ["N = 30"], "better")
-    assert text["better"].tolist() == ["-0.200 [-0.200, -0.200]"]
+    assert effects_table(values, ["N = 30"], "better")["better"].tolist() == ["-0.200 [-0.200, -0.200]"]
 
 
 NAMES = {"S = 1, c = 1": 0.5, "S = 1, c = 2": 0.3, "S = 1, c = 4": 0.3, "S = 10, c = 1": 0.5, "S = 10, c = 2": 0.2}
@@ -103,8 +101,7 @@ def test_settings_are_compared_with_the_reference_of_what_is_varied():
     """On shared noise a difference of levels is exact; each S has one reference."""
     found = {"scale": rows(NAMES), "beta": rows({"S = 1, θ = 0.1": 0.5, "S = 1, θ = 0.5": 0.6})}
     effects = setting_effects(found, {"scale": "c = 1", "beta": "θ = 0.1"}, 20, "f1", "smoke")
-    assert effects["statistic"].unique().tolist() == ["N = 20"]
-    assert (effects["x"] == "").sum() == 2
+    assert (effects["statistic"].unique().tolist(), (effects["x"] == "").sum()) == (["N = 20"], 2)
     value = effects.set_index(["series", "x"])["value"]
     assert value["GPOO (S = 1)", "c = 2"] == pytest.approx(-0.2)
     assert value["GPOO (S = 10)", "c = 2"] == pytest.approx(-0.3)
@@ -115,8 +112,7 @@ def test_differences_are_paired_and_need_both_sides():
     """Shared noise cancels, so that the interval has no width; a convention without one of the two has no line."""
     both = pd.concat([rows({"A": 0.5, "B": 0.2}), rows({"A": 0.4}).assign(convention="as_coded")])
     values = difference_values({"f1": both}, {"A": ("A", "B")}, "smoke")
-    assert set(values["convention"]) == {"as_written"}
-    assert values["x"].tolist() == [10, 20]
+    assert (set(values["convention"]), values["x"].tolist()) == ({"as_written"}, [10, 20])
     np.testing.assert_allclose(values[["value", "low", "high"]], 0.3)
     assert set(values["n"]) == {N}
 
@@ -145,10 +141,7 @@ def test_slopes_of_gptree_stand_beside_a_search_without_a_slope():
     control = rows({"GP-UCB on 64 cells": 0.3, "other": 0.9}, budgets=(10, 80)).assign(off_peak=0.0)
     values = slope_values(growth, {"f1": searches}, {"f1": control}, "smoke").set_index(["statistic", "series", "x"])
     value = values["value"]
-    assert value["leaves", "GPTree", 0.1] == 2
-    assert value["leaves", "GPTree", 6.32] == 64
+    assert (value["leaves", "GPTree", 0.1], value["leaves", "GPTree", 6.32]) == (2, 64)
     assert value["mean", "GPTree", 0.1] == pytest.approx(searches["aggregated_regret"][: 2 * N].mean())
     assert value["mean", "GP-UCB on 64 cells", 0.1] == value["mean", "GP-UCB on 64 cells", 6.32]
-    assert value["off peak", "GPTree", 0.1] == 0.25
-    assert set(values["n"]) == {N}
-    assert len(values) == 2 + 4 + 4
+    assert (value["off peak", "GPTree", 0.1], set(values["n"]), len(values)) == (0.25, {N}, 2 + 4 + 4)

@@ -62,8 +62,7 @@ def test_the_best_setting_is_bold_and_numbers_make_curves():
 
 def test_rounded_designs_and_clusters():
     """Apportionment spends exactly what it is given; clusters give the lone arm half of the pulls."""
-    x = np.random.default_rng(0).standard_normal((3, 8, 3))
-    values = rounding_values(x, [16], "smoke")
+    values = rounding_values(np.random.default_rng(0).standard_normal((3, 8, 3)), [16], "smoke")
     assert set(COLUMNS) == set(values.columns)
     table = rounding_table(values).set_index("rounding")
     assert table.loc["apportionment", "spent"] == 16.0

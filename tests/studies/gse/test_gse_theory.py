@@ -40,8 +40,7 @@ def test_observed_stages_change_nothing_and_show_the_uncertainties():
     np.testing.assert_array_equal(watched["arm"], simulate(policy, problem, streams, metrics=metrics)["arm"])
     lost = np.array([stage["lost"] for stage in monitor.stages])
     assert (lost.sum(axis=0) == (watched["arm"] != best[0]).to_numpy()).all()
-    state = policy.start(problem.arms, streams)
-    asked = policy.ask(state)
+    asked = policy.ask(policy.start(problem.arms, streams))
     x, first = problem.features, monitor.stages[0]
     for r in range(3):
         counts = np.zeros(6)

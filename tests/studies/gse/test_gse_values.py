@@ -48,8 +48,7 @@ def test_differences_of_accuracy_are_paired():
     difference = cell["A"] - cell["B"]
     low, high = stats.t.interval(0.95, 399, difference.mean(), stats.sem(difference))
     assert found.loc[8, ["value", "low", "high"]].tolist() == pytest.approx([difference.mean(), low, high])
-    assert set(found["series"]) == {"A minus B"}
-    assert found["n"].tolist() == [400, 400]
+    assert (set(found["series"]), found["n"].tolist()) == ({"A minus B"}, [400, 400])
 
 
 def test_differences_from_one_algorithm_are_named_by_the_others():
@@ -70,8 +69,7 @@ def test_the_best_setting_is_that_of_the_highest_mean_accuracy():
 def test_a_figure_with_a_row_of_differences():
     values = summarise(ROWS, ACCURACY, x="n_arms", panel="one", profile="smoke")
     differences = accuracy_differences(ROWS, "A", "B", x="n_arms", panel="one", profile="smoke")
-    figure = accuracy_with_difference(values, differences, ["A", "B"], title="A is better")
-    above, below = figure.axes
+    above, below = accuracy_with_difference(values, differences, ["A", "B"], title="A is better").axes
     shown = [line for line in below.lines if line.get_label() == "A minus B"]
     np.testing.assert_allclose(shown[0].get_ydata(), differences["value"])
     assert "a guess, 1/K" in [line.get_label() for line in above.lines]
@@ -95,8 +93,7 @@ def test_each_algorithm_has_its_own_bound_and_zero_errors_are_open():
         for s, bounds in (("GSE-Log", [1.0, 0.5]), ("GSE-Log-FWG", [1.0, 0.1]))
     ]
     values = bound_plot_values({"logistic: Equation 5": pd.concat(tables)}, "smoke")
-    figure = bound_figure(as_values(values), title="T")
-    (axis,) = figure.axes
+    (axis,) = bound_figure(as_values(values), title="T").axes
     ends = {line.get_color(): line.get_ydata()[-1] for line in axis.lines if len(line.get_xdata()) == 2}
     assert {0.5, 0.1} <= set(ends.values())
     assert [line.get_ydata().tolist() for line in axis.lines if line.get_markerfacecolor() == "white"] == [[0.004]] * 2
@@ -117,8 +114,7 @@ def test_a_gap_is_a_band_and_what_closes_it_are_marks():
 def test_gaps_of_instances_are_drawn_from_the_smallest_to_the_largest_median():
     lines = [("a", "smallest median", 0.01), ("a", "largest median", 0.1), ("a", "largest of all", 0.5)]
     values = as_values(pd.DataFrame(lines, columns=["series", "statistic", "value"]), profile="smoke")
-    figure = instance_figure(values, {"a": "Figure A"}, title="T")
-    (axis,) = figure.axes
+    (axis,) = instance_figure(values, {"a": "Figure A"}, title="T").axes
     assert [line.get_xdata().tolist() for line in axis.lines[:2]] == [[0.01, 0.1], [0.5]]
 
 
@@ -141,5 +137,4 @@ def test_accuracy_of_equal_pulls_against_draws():
     assert accuracy == pytest.approx((means.argmax(axis=1) == 0).mean(), abs=0.01)
     assert static_accuracy(0.0, variance, budget) == pytest.approx(1 / 16)
     rows = pd.DataFrame({"series": "GSE-Lin", "replication": [0, 1], "correct": [1, 0], "gap": gap, "budget": budget})
-    found = over_static(rows, {"variance": variance})["GSE-Lin"]
-    assert list(found) == [1.0 - accuracy, -accuracy]
+    assert list(over_static(rows, {"variance": variance})["GSE-Lin"]) == [1.0 - accuracy, -accuracy]

@@ -73,8 +73,7 @@ def test_arms_are_uniform_on_the_sphere_and_not_so_from_a_cube():
     for name in ("sphere", "cube"):
         x = FAMILIES[name].take(np.arange(4000)).features
         assert np.abs(x.mean(axis=(0, 1))).max() < 4.5 * np.sqrt(0.1 / x[..., 0].size)
-        second = (x**2).mean(axis=(0, 1))
-        assert np.abs(second - 0.1).max() < 5 * np.sqrt(0.02 / x[..., 0].size)
+        assert np.abs((x**2).mean(axis=(0, 1)) - 0.1).max() < 5 * np.sqrt(0.02 / x[..., 0].size)
         fourth[name] = (x**4).mean()
     assert fourth["sphere"] == pytest.approx(3 / 120, rel=0.01)
     assert fourth["cube"] < 0.95 * fourth["sphere"]

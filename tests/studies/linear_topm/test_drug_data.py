@@ -190,8 +190,7 @@ def test_trajectories_drawn_at_random_do_not_separate_the_drugs_as_recorded(simu
 
 
 def test_the_authors_network_has_101_genes_and_84_edges(network):
-    assert network.n_genes == 101
-    assert len(network.edges) == 84
+    assert (network.n_genes, len(network.edges)) == (101, 84)
     assert sum(edge.sign > 0 for edge in network.edges) == 79
     assert network.perturbed == ("SOD1", "SYT1", "CACNA1C", "KCNA2", "CDC42")
     assert len({gene for edge in network.edges for gene in edge[:2]}) == 74  # 27 genes have no edge left
@@ -267,8 +266,7 @@ def test_the_direction_of_patients_against_controls_is_nearly_the_authors_one(pa
     assert np.isfinite(binary.values).all()  # every gene has a value: none is left out as not significant
     assert (ours == binary.on(patients.genes)[0]).sum() == pytest.approx(6940 - 97, abs=2)  # near-zero entries
     inside = np.isin(patients.genes, network.genes)
-    assert inside.sum() == 50
-    assert (ours == binary.on(patients.genes)[0])[inside].sum() == 49
+    assert (inside.sum(), (ours == binary.on(patients.genes)[0])[inside].sum()) == (50, 49)
 
 
 def test_the_two_signature_files_hold_the_same_profiles_under_different_gene_names(signatures, network):

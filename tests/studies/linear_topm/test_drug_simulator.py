@@ -72,8 +72,7 @@ def test_hit_ratios_of_a_ranking():
 def test_hit_ratio_under_ties_is_the_expectation_over_random_ties():
     scores, positive = np.array([0.5, 0.5, 0.5, 0.9, 0.1]), np.array([True, False, False, True, True])
     rng, n_draws = np.random.default_rng(0), 4000
-    jittered = scores + 1e-9 * rng.random((n_draws, 5))
-    found = hit_ratio(jittered, positive, 2)
+    found = hit_ratio(scores + 1e-9 * rng.random((n_draws, 5)), positive, 2)
     assert abs(found.mean() - hit_ratio(scores, positive, 2)) < 4 * found.std() / np.sqrt(n_draws)
     assert hit_ratio(scores, positive, 2) == pytest.approx((1 + 1 / 3) / 2)
 

@@ -196,8 +196,7 @@ def test_theory_holds_on_a_classic_instance():
 
 
 def test_several_instances_at_once_are_refused():
-    features = np.random.default_rng(0).standard_normal((3, 4, 2))
-    problem = LinearBandit("three", features, np.ones((3, 2)))
+    problem = LinearBandit("three", np.random.default_rng(0).standard_normal((3, 4, 2)), np.ones((3, 2)))
     refuses(lambda: GifaObserver(MLinGape(1), problem), r"means must have shape \(1, n_arms\), got \(3, 4\)")
     observer = GifaObserver(MLinGape(1), problem.take(np.array([0])))
     refuses(lambda: observer.start(problem.arms, streams(problem, 3)), "one set of features, got 3")

@@ -1,0 +1,25 @@
+"""A notebook of two cells, below a root of its own."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import nbformat
+import pytest
+
+KERNEL = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
+
+
+@pytest.fixture
+def tiny_notebook(tmp_path) -> Callable[..., Path]:
+    """Return a function that writes the notebook gse/01_tiny below the test's folder: parameters, then some code."""
+
+    def write(code: str, parameters: str = "") -> Path:
+        first = f'profile = "laptop"\noutput_dir = "_quick"\n{parameters}'.rstrip()
+        cells = [nbformat.v4.new_code_cell(first, metadata={"tags": ["parameters"]}, id="a")]
+        cells += [nbformat.v4.new_code_cell(code, id="b")]
+        path = tmp_path / "notebooks/gse/01_tiny.ipynb"
+        path.parent.mkdir(parents=True)
+        nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=KERNEL), path)
+        return path
+
+    return write
