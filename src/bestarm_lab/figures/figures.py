@@ -1,5 +1,6 @@
 """Lines over plotted values: rows of panels are conventions, columns are panels, and a line is a series."""
 
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -56,11 +57,17 @@ def wide(n_rows: int = 1, height: float = 2.6) -> tuple[float, float]:
     return WIDTH, height * n_rows
 
 
+def wrapped(text: str, letters: float) -> list[str]:
+    """Return the lines of a text; formulas are not broken."""
+    kept = re.sub(r"\$[^$]*\$", lambda formula: formula.group().replace(" ", "\0"), text)
+    return [line.replace("\0", " ") for line in textwrap.wrap(kept, int(letters))]
+
+
 def headed(figure: Figure, title: str, *settings: str) -> Figure:
     """Write the finding and, smaller, the settings that are not empty over a figure, which grows by their height."""
     width, height = figure.get_size_inches()
     setting = "; ".join(filter(None, settings))
-    finding, small = textwrap.wrap(title, int(11 * width)), textwrap.wrap(setting, int(15 * width))
+    finding, small = wrapped(title, 11 * width), wrapped(setting, 15 * width)
     head = 0.175 * len(finding) + 0.145 * len(small) + 0.12
     figure.set_size_inches(width, height + head)
     engine: Any = figure.get_layout_engine()

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from bestarm_lab.figures.figures import headed
+from bestarm_lab.figures.figures import headed, wrapped
 
 WIDTH = 4.0  # inches: at 390 pixels, letters of 8.5 points are as high as those of small print on a page
 _LEAST = (1.2, 0.3)  # inches of a panel that can be read, without its labels
@@ -44,6 +44,9 @@ def narrow(figure: Figure) -> bool:
         warnings.simplefilter("always")
         figure.draw_without_rendering()
         for axis in figure.axes:
+            room = 11 * (WIDTH - axis.get_window_extent().x0 / figure.get_dpi())
+            lines = axis.get_title("left").splitlines()
+            axis.set_title("\n".join(part for line in lines for part in wrapped(line, room)), loc="left")
             if _collide(axis.get_xticklabels()):
                 axis.tick_params(axis="x", labelrotation=90)
         figure.draw_without_rendering()
@@ -73,8 +76,6 @@ def _stacked(part: Any) -> float:
             axis.set_title(
                 next((other.get_title("left") for other in reversed(above) if other.get_title("left")), ""), loc="left"
             )
-        lines = axis.get_title("left").splitlines()
-        axis.set_title("\n".join(textwrap.fill(line, int(11 * WIDTH)) for line in lines), loc="left")
         axis.tick_params(labelbottom=True, labelleft=True)
         labels = [label.get_text() for label in axis.get_yticklabels()]
         room = _inches(axis)[1] / max(1, len(labels)) > _TWO_LINES

@@ -125,8 +125,7 @@ def evolution_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> 
             pulled["x"], pulled["value"], ls="", marker="D", ms=4, mfc="#E69F00", mec="black", mew=0.4, label="tried"
         )
         axis.set_title(f"MultiValleyOneDimHole, {name}")
-    for axis in (axes["0"], axes["4"], axes["6"]):
-        axis.set_ylabel("response")
+    plt.setp([axes["0"], axes["4"], axes["6"]], ylabel="response")
     for axis in (axes["6"], axes["7"]):
         axis.set_xlabel("arm")
         axis.xaxis.set_major_locator(MultipleLocator(5))
