@@ -16,34 +16,21 @@ LOCKED = sum("==" in line for line in LOCKS.splitlines())
 NOT = "were NOT audited."
 TABLE = "Name Version ID Fix Versions\\n---- ------- -- ------------\\nnumpy 1.0 PYSEC-1 2.0\\n"
 SKIPPED = "numpy Dependency not found on PyPI and could not be audited: numpy (2.4.6)\\n"
+NO_ROUTE = "echo Traceback >&2; echo 'ConnectionError: no route' >&2; exit 1"
+NOTHING_KNOWN = f"for i in $(seq {LOCKED}); do printf '{SKIPPED}'; done"
+NO_DATABASE = "no database of vulnerabilities answers here"
+DOES_NOT_KNOW = f"the database that answers here does not know {{}} of {LOCKED} dependencies; those {NOT}"
+NONE_IN = f"no known vulnerability in {{}} of {LOCKED} dependencies."
 
 
 @pytest.mark.parametrize(
     ("pip", "audit", "status", "lines"),
     [
         ("exit 1", "exit 0", 0, [f"pip-audit cannot be installed here; the dependencies {NOT}"]),
-        (
-            "exit 0",
-            "echo Traceback >&2; echo 'ConnectionError: no route' >&2; exit 1",
-            0,
-            [f"no database of vulnerabilities answers here (ConnectionError: no route); the dependencies {NOT}"],
-        ),
-        (
-            "exit 0",
-            f"for i in $(seq {LOCKED}); do printf '{SKIPPED}'; done",
-            0,
-            [f"the database that answers here does not know {LOCKED} of {LOCKED} dependencies; those {NOT}"],
-        ),
-        (
-            "exit 0",
-            f"printf '{SKIPPED}'",
-            0,
-            [
-                f"the database that answers here does not know 1 of {LOCKED} dependencies; those {NOT}",
-                f"no known vulnerability in {LOCKED - 1} of {LOCKED} dependencies.",
-            ],
-        ),
-        ("exit 0", "echo fine >&2", 0, [f"no known vulnerability in {LOCKED} of {LOCKED} dependencies."]),
+        ("exit 0", NO_ROUTE, 0, [f"{NO_DATABASE} (ConnectionError: no route); the dependencies {NOT}"]),
+        ("exit 0", NOTHING_KNOWN, 0, [DOES_NOT_KNOW.format(LOCKED)]),
+        ("exit 0", f"printf '{SKIPPED}'", 0, [DOES_NOT_KNOW.format(1), NONE_IN.format(LOCKED - 1)]),
+        ("exit 0", "echo fine >&2", 0, [NONE_IN.format(LOCKED)]),
         ("exit 0", f"printf '{TABLE}'; exit 1", 1, ["numpy 1.0 PYSEC-1 2.0"]),
     ],
 )
@@ -62,8 +49,7 @@ def test_the_audit_says_what_it_did(tmp_path, pip, audit, status, lines):
     fake.chmod(0o755)
     env = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
     found = subprocess.run(["bash", str(ROOT / ".ci" / "audit")], capture_output=True, text=True, env=env, check=False)
-    assert found.returncode == status
-    assert found.stderr == ""
+    assert (found.returncode, found.stderr) == (status, "")
     said = found.stdout.splitlines()
     assert said[-len(lines) :] == ([f"audit: {line}" for line in lines] if status == 0 else lines)
     assert len(said) == (len(lines) if status == 0 else 3)

@@ -28,8 +28,7 @@ def test_it_is_the_f_statistic_of_the_textbook():
     sums = [((rewards - d @ np.linalg.lstsq(d, rewards, rcond=None)[0]) ** 2).sum() for d in (x[arms], np.eye(6)[arms])]
     expected = (sums[0] - sums[1]) / 4 / (sums[1] / (len(arms) - 6))
     found = linear_misfit(x, arms, rewards)
-    assert found.statistic == pytest.approx(expected, rel=1e-9)
-    assert found.degrees == (4, len(arms) - 6)
+    assert (found.statistic, found.degrees) == (pytest.approx(expected, rel=1e-9), (4, len(arms) - 6))
     assert found.p_value == pytest.approx(stats.f.sf(expected, 4, len(arms) - 6))
     shuffled = rng.permutation(len(arms))
     failed = np.append(rewards[shuffled], np.nan), np.append(arms[shuffled], 0)
@@ -40,12 +39,8 @@ def test_totals_of_several_pulls_have_the_level_that_is_said():
     rng = np.random.default_rng(2)
     x, arms = rng.standard_normal((6, 2)), np.repeat(np.arange(6), 3)
     counts = rng.integers(1, 9, len(arms))
-    p = [
-        linear_misfit(
-            x, arms, counts * (x[arms] @ [1.0, 2.0]) + np.sqrt(counts) * rng.standard_normal(18), counts
-        ).p_value
-        for _ in range(2000)
-    ]
+    totals = counts * (x[arms] @ [1.0, 2.0]) + np.sqrt(counts) * rng.standard_normal((2000, 18))
+    p = [linear_misfit(x, arms, row, counts).p_value for row in totals]
     assert stats.kstest(p, "uniform").pvalue > 0.001
 
 

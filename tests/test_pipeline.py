@@ -58,11 +58,6 @@ def test_every_picture_is_shown_by_its_notebook(path):
     assert all(len(alt) > 20 for alt, _ in shown), "an alternative text says what is to be seen"
 
 
-@pytest.mark.parametrize("path", notebooks_of(), **IDS)
-def test_a_notebook_says_what_was_found(path):
-    assert "## What we find" in "\n".join(cells(path, "markdown"))
-
-
 def test_figures_belong_to_notebooks():
     made = {p.relative_to(FIGURES) for p in FIGURES.glob("*/*") if p.is_dir()}
     assert made <= {p.relative_to(NOTEBOOKS).with_suffix("") for p in notebooks_of()}

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from refusals import refuses
 from scipy import stats
 
 from bestarm.interface import Ask
@@ -107,7 +106,3 @@ def test_streams_do_not_depend_on_the_number_of_replications():
     np.testing.assert_array_equal(rewards(Streams.first(3, seed=9, instance="x")), many[:3])
     np.testing.assert_array_equal(rewards(Streams.first(50, seed=9, instance="x").take(np.array([2, 7]))), many[[2, 7]])
     np.testing.assert_array_equal(rewards(Streams(9, "x", np.array([2]))), many[[2]])
-
-
-def test_no_replication_is_refused():
-    refuses(lambda: Streams.first(0), "n_replications must be at least 1, got 0")

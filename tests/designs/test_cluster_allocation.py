@@ -18,15 +18,9 @@ def allocated(features, budget, n_clusters=None, live=None, n_rows=1, time=0):
     """Return the pulls of some replications of one set of arms."""
     streams = Streams.first(n_rows, seed=SEED, instance="clusters")
     alive = np.ones(len(features), dtype=bool) if live is None else live
-    return cluster_counts(
-        np.broadcast_to(features, (n_rows, *features.shape)),
-        np.broadcast_to(alive, (n_rows, len(alive))),
-        np.full(n_rows, budget),
-        n_clusters,
-        key=streams.key("clusters"),
-        replications=streams.replications,
-        time=time,
-    )
+    features, alive = np.broadcast_to(features, (n_rows, *features.shape)), np.broadcast_to(alive, (n_rows, len(alive)))
+    names = {"key": streams.key("clusters"), "replications": streams.replications, "time": time}
+    return cluster_counts(features, alive, np.full(n_rows, budget), n_clusters, **names)
 
 
 def largest_leverage(features, pulls):
@@ -45,9 +39,8 @@ def test_example_of_appendix_h(n_arms):
         np.testing.assert_array_equal(pulls, [1] * n_arms + [n_arms])
     assert largest_leverage(features, pulls) == pytest.approx(1 / n_arms, rel=0.2)
     streams = Streams.first(400, seed=SEED)
-    uniform = uniform_counts(
-        np.ones((400, n_arms + 1), dtype=bool), np.full(400, 2 * n_arms), streams.key("u"), streams.replications, 0
-    )
+    everything, budgets = np.ones((400, n_arms + 1), dtype=bool), np.full(400, 2 * n_arms)
+    uniform = uniform_counts(everything, budgets, streams.key("u"), streams.replications, 0)
     assert set(uniform[:, -1]) == {1, 2}  # two pulls of e2 with probability (K - 1) / (K + 1), else one
     share = (n_arms - 1) / (n_arms + 1)
     assert (uniform[:, -1] == 2).mean() == pytest.approx(share, abs=4 * np.sqrt(share * (1 - share) / 400))
@@ -55,22 +48,18 @@ def test_example_of_appendix_h(n_arms):
         assert largest_leverage(features, row) == pytest.approx(1 / row[-1], rel=1e-9)
 
 
+shapes = st.tuples(st.integers(1, 12), st.integers(1, 4), st.integers(1, 6))  # arms, features, values of a feature
+
+
 @settings(max_examples=100)
-@given(
-    seed=st.integers(0, 2**32 - 1),
-    n_arms=st.integers(1, 12),
-    d=st.integers(1, 4),
-    budget=st.integers(1, 60),
-    n_clusters=st.one_of(st.none(), st.integers(1, 15)),
-    n_values=st.integers(1, 6),
-)
-def test_budget_is_spent_on_live_arms(seed, n_arms, d, budget, n_clusters, n_values):
-    """Exactly, also with duplicates, zero arms, and more clusters than distinct arms."""
-    rng = np.random.default_rng(seed)
+@given(seed=st.integers(0, 2**32 - 1), shape=shapes, budget=st.integers(1, 60), n_clusters=st.integers(0, 15))
+def test_budget_is_spent_on_live_arms(seed, shape, budget, n_clusters):
+    """Exactly, also with duplicates, zero arms, and more clusters than distinct arms; or as many as the rank."""
+    rng, (n_arms, d, n_values) = np.random.default_rng(seed), shape
     features = rng.integers(0, n_values, size=(n_arms, d)).astype(float)
     live = rng.random(n_arms) < 0.7
     live[rng.integers(n_arms)] = True
-    (pulls,) = allocated(features, budget, n_clusters, live)
+    (pulls,) = allocated(features, budget, n_clusters or None, live)
     assert pulls.sum() == budget
     assert (pulls[~live] == 0).all()
     assert (pulls >= 0).all()
@@ -93,16 +82,14 @@ def test_clear_clusters_share_evenly(seed, sizes, budget):
         assert np.ptp(pulls[group == g]) <= 1
 
 
-def test_rank_many_clusters_of_independent_arms_are_single_arms():
-    """As many clusters as arms: the uniform allocation; one cluster likewise."""
-    rng = np.random.default_rng(SEED)
-    features = rng.standard_normal((5, 5))
-    np.testing.assert_array_equal(allocated(features, 20)[0], 4)
-    np.testing.assert_array_equal(allocated(features, 20, 1)[0], 4)
-
-
 def test_default_is_the_rank_of_the_live_arms():
-    """Three groups in a plane, of which one is dead or not; the rank is 2 in six columns."""
+    """Three groups in a plane, of which one is dead or not; the rank is 2 in six columns.
+
+    As many clusters as arms, or one: the uniform allocation.
+    """
+    square = np.random.default_rng(SEED).standard_normal((5, 5))
+    for n_clusters in (None, 1):
+        np.testing.assert_array_equal(allocated(square, 20, n_clusters)[0], 4)
     plane = np.linalg.qr(np.random.default_rng(SEED).standard_normal((6, 6)))[0][:2]
     features = np.repeat([[1.0, 0], [0, 1.0], [0.02, 1.0]], [4, 2, 3], axis=0) @ plane
     np.testing.assert_allclose(np.bincount([0] * 4 + [1] * 5, weights=allocated(features, 40)[0]), 20)
@@ -130,7 +117,10 @@ def inertia(x, labels):
     return sum(((x[labels == c] - x[labels == c].mean(axis=0)) ** 2).sum() for c in np.unique(labels))
 
 
-def test_lloyd_steps_against_scipy():
+def test_lloyd_steps_against_scipy_and_an_empty_cluster_takes_the_farthest_arm():
+    x, labels = np.array([[0.0], [0.1], [0.2], [5.0]]), np.empty(4, dtype=np.int64)
+    assert k_means(x, np.array([[0.1], [100.0]]), labels) == pytest.approx(0.02)
+    np.testing.assert_array_equal(labels, [0, 0, 0, 1])
     rng = np.random.default_rng(SEED)
     for _ in range(30):
         x = rng.standard_normal((25, 3))
@@ -142,14 +132,6 @@ def test_lloyd_steps_against_scipy():
         assert squared == pytest.approx(inertia(x, labels), rel=1e-12)
 
 
-def test_an_empty_cluster_takes_the_farthest_arm():
-    x = np.array([[0.0], [0.1], [0.2], [5.0]])
-    labels = np.empty(4, dtype=np.int64)
-    squared = k_means(x, np.array([[0.1], [100.0]]), labels)
-    np.testing.assert_array_equal(labels, [0, 0, 0, 1])
-    assert squared == pytest.approx(0.02)
-
-
 def test_clusters_are_as_tight_as_those_of_scipy():
     """Ten starts are on average no worse than SciPy's best of ten, and every cluster has an arm."""
     rng = np.random.default_rng(SEED)
@@ -159,9 +141,8 @@ def test_clusters_are_as_tight_as_those_of_scipy():
         labels = clusters(x, 5, np.uint64(11), replication, 0, 60)
         np.testing.assert_array_equal(np.unique(labels), np.arange(5))
         ours.append(inertia(x, labels))
-        theirs.append(
-            min(inertia(x, kmeans2(x, 5, minit="++", iter=50, rng=rng, missing="raise")[1]) for _ in range(10))
-        )
+        starts = [kmeans2(x, 5, minit="++", iter=50, rng=rng, missing="raise")[1] for _ in range(10)]
+        theirs.append(min(inertia(x, found) for found in starts))
     difference = np.array(ours) - theirs
     assert difference.mean() <= 2 * difference.std() / np.sqrt(25) + 1e-9
 
@@ -183,14 +164,7 @@ def test_small_clusters_have_the_same_chance_of_a_left_over_pull():
     ({"replications": np.arange(1)}, r"replications must have shape \(2,\)"),
 )
 def test_bad_input_is_refused(change):
-    arguments = {
-        "features": np.ones((2, 3, 2)),
-        "live": np.ones((2, 3), dtype=bool),
-        "budget": np.array([4, 4]),
-        "n_clusters": None,
-        "key": np.uint64(1),
-        "replications": np.arange(2),
-        "time": 0,
-    }
+    arguments = {"features": np.ones((2, 3, 2)), "live": np.ones((2, 3), dtype=bool), "budget": np.array([4, 4])}
+    arguments |= {"n_clusters": None, "key": np.uint64(1), "replications": np.arange(2), "time": 0}
     cluster_counts(**arguments)
     cluster_counts(**(arguments | change))

@@ -49,12 +49,9 @@ def test_orthogonal_arms_share_the_budget_evenly(n_arms, budget, length, interce
     np.testing.assert_array_equal(pulls, budget // n_arms + (np.arange(n_arms) < budget % n_arms))
 
 
-def test_one_arm_gets_all():
-    np.testing.assert_array_equal(one_row(np.array([[2.0, 1.0]]), 7), [7])
-
-
-def test_a_short_arm_is_pulled_in_place_of_none():
+def test_one_arm_gets_all_and_a_short_one_nothing():
     """Of two parallel arms only the long one is ever pulled: it tells more of both."""
+    np.testing.assert_array_equal(one_row(np.array([[2.0, 1.0]]), 7), [7])
     np.testing.assert_array_equal(one_row(np.array([[1.0, 0], [3.0, 0]]), 5), [0, 5])
 
 
@@ -76,9 +73,7 @@ def test_long_budgets_do_not_reach_the_optimal_design():
     assert np.median(at_5000) > 1.5
     assert np.median(at_5000) > 0.9 * np.median(at_200)
     assert excess(np.eye(4), one_row(np.eye(4), 400)) == pytest.approx(1.0)
-
-
-def test_the_stall_is_that_of_the_rule():
+    # the stall is that of the rule
     features = np.random.default_rng(SEED).standard_normal((20, 5))
     pulls = naive(features, 200)
     np.testing.assert_array_equal(one_row(features, 200), pulls)

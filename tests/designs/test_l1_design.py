@@ -31,13 +31,12 @@ def features_of(kind, seed, n_arms, n_features):
     return x
 
 
-def test_two_arms_on_a_line_leave_the_longer_arm_to_estimate_their_difference():
-    """x = 1 and 3: the difference -2 costs 2/3 with the second arm alone, and 2 with e_1 - e_2."""
+def test_designs_by_hand():
+    """x = 1 and 3: the difference -2 costs 2/3 with the second arm alone, and 2 with e_1 - e_2.
+
+    Arms e_1, e_2 and s (e_1 - e_2): weight 1/s on the third costs 1/s, less than 2 when s > 1/2.
+    """
     np.testing.assert_allclose(l1_design(np.array([[1.0], [3.0]]), 0, 1), [0, -2 / 3], atol=1e-12)
-
-
-def test_an_arm_along_the_difference_replaces_both():
-    """Arms e_1, e_2 and s (e_1 - e_2): weight 1/s on the third costs 1/s, less than 2 when s > 1/2."""
     for stretch, expected in ((4.0, [0, 0, 0.25]), (0.25, [1, -1, 0])):
         features = np.array([[1.0, 0.0], [0.0, 1.0], [stretch, -stretch]])
         np.testing.assert_allclose(l1_design(features, 0, 1), expected, atol=1e-12)
@@ -72,9 +71,7 @@ def test_the_compiled_solver_agrees_with_highs_on_gaussian_arms(n_arms, n_featur
 
 
 @settings(max_examples=40)
-@given(
-    kind=st.sampled_from(KINDS), seed=st.integers(0, 2**32 - 1), n_arms=st.integers(2, 9), n_features=st.integers(1, 6)
-)
+@given(st.sampled_from(KINDS), st.integers(0, 2**32 - 1), st.integers(2, 9), st.integers(1, 6))
 def test_designs_obey_the_laws_of_eq_1(kind, seed, n_arms, n_features):
     """Feasible, antisymmetric, no longer than e_b - e_c, as short as the judge's; the norms obey the triangle."""
     features = features_of(kind, seed, n_arms, n_features)

@@ -73,11 +73,11 @@ def every_mixture(index: str) -> list[Gifa]:
 @pytest.mark.slow
 @pytest.mark.parametrize("index", FEATURE_INDICES + CLASSICAL_INDICES)
 def test_every_mixture_pulls_the_same_arms_as_the_naive_algorithm(drive, index):
-    """All 320 combinations of the parts, two replications each, on five arms; some stop, some are cut."""
+    """All 320 combinations of the parts on five arms; some stop, some are cut. More replications are below."""
     mixtures = every_mixture(index)
     cap = {"paired": 50, "individual": 90, "classical": 140, "classical_paired": 70}[index]
-    stopped = [assert_judged(drive, policy, EASY, 2, cap) for policy in mixtures]
-    assert 0 < sum(stopped) < 2 * len(mixtures)
+    stopped = [assert_judged(drive, policy, EASY, 1, cap) for policy in mixtures]
+    assert 0 < sum(stopped) < len(mixtures)
 
 
 PRESETS = {

@@ -137,8 +137,7 @@ def test_of_many_candidates_it_takes_random_features(monkeypatch):
     monkeypatch.setattr(any_size, "_EXACT", 5000)
     monkeypatch.setattr(search, "_left_before", None)
     exact = search.left("2%")
-    assert many.hits == pytest.approx(exact.hits, rel=0.05)
-    assert many.best == pytest.approx(exact.best, abs=0.1)
+    assert (many.hits, many.best) == (pytest.approx(exact.hits, rel=0.05), pytest.approx(exact.best, abs=0.1))
 
 
 @refusing(

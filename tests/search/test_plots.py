@@ -33,13 +33,10 @@ def told(policy="neighbours", n=12, table=CANDIDATES, **settings):
 
 
 @pytest.mark.parametrize("rewards", [[3.0, 1.0, 2.0], [0.5, 0.5, -1.0, 2.0, 7.0], [4.0]])
-def test_chance_is_the_mean_over_all_orders(rewards):
+def test_chance_is_the_mean_over_all_orders_and_that_of_thousands_finite(rewards):
     orders = np.array(list(itertools.permutations(rewards)))
     naive = np.maximum.accumulate(orders, axis=1).mean(axis=0)
     np.testing.assert_allclose(plots.expected_best(np.array(rewards), np.arange(1, len(rewards) + 1)), naive)
-
-
-def test_chance_of_thousands_is_finite_and_grows():
     found = plots.expected_best(np.random.default_rng(0).standard_normal(5000), np.array([1, 50, 2500, 5000]))
     assert np.isfinite(found).all()
     assert (np.diff(found) > 0.0).all()
@@ -56,6 +53,9 @@ def test_a_feature_explains_what_its_groups_explain():
     assert (found[["noise", "salt", "flat"]] < 0.02).all()
     by_word = plots.explained_shares(bestarm.Candidates.of(table), np.asarray(table["salt"] == "a", dtype=np.float64))
     assert by_word["salt"] == pytest.approx(1.0)
+    candidates = bestarm.Candidates.of(CANDIDATES)
+    assert not plots.explained_shares(candidates, np.ones(40)).any(), "a constant prediction"
+    assert not math.isnan(plots.explained_shares(bestarm.Candidates.of(CANDIDATES[:2]), np.arange(2.0)).sum())
 
 
 @pytest.mark.parametrize("policy", ["gp", "neighbours", "forest", bestarm.linear_oae(4, 3)])
@@ -73,12 +73,16 @@ def test_left_out_is_what_a_search_without_it_predicts(policy):
 
 
 def test_refits_are_capped_evenly_and_said():
+    """Of large tables there are less."""
     search = told("neighbours")
     assert list(plots.left_out(search, 3)["name"]) == ["c0", "c6", "c11"]
     figure = search.plot("predicted", refits=4)
     assert any("(4 of 11)" in figure.axes[0].get_title(loc=place) for place in ("left", "center"))
     assert "4 of 11 measured candidates" in plots.describe(figure)
     assert "fewer than three" in plots.describe(search.plot("predicted", refits=0))
+    table = pd.DataFrame(np.random.default_rng(4).uniform(size=(40, 900)), CANDIDATES.index)
+    search = told("neighbours", 20, table)
+    assert [len(plots.left_out(search)), len(plots.left_out(search, 19))] == [5, 19]  # of 19 x 900 numbers
 
 
 @pytest.mark.parametrize(
@@ -95,12 +99,6 @@ def test_every_aim_is_drawn_in_its_units(aim, word):
     assert best == pytest.approx(expected.get(aim, (rewards - 0.5).abs().min()))
     assert len(plots.describe(figure).splitlines()) == 4
     assert "11 measured, 1 failed, 4 next batch" in plots.describe(figure)
-
-
-def test_large_tables_are_refitted_less():
-    table = pd.DataFrame(np.random.default_rng(4).uniform(size=(40, 900)), CANDIDATES.index)
-    assert len(plots.left_out(told("neighbours", 20, table))) == 5  # of 19 x 900 numbers
-    assert len(plots.left_out(told("neighbours", 20, table), 19)) == 19
 
 
 def test_looking_changes_nothing(tmp_path):
@@ -126,7 +124,10 @@ def test_a_map_for_every_table(table, words):
     assert words in plots.describe(told(table=table).plot("map"))
 
 
-def test_features_of_the_map_can_be_chosen():
+def test_features_of_the_map_can_be_chosen_and_a_notebook_shows_it_with_its_text():
+    data, metadata = told().plot("best")._repr_png_()
+    assert data[:4] == b"\x89PNG"
+    assert metadata["alt"].startswith("Best so far against results")
     figure = told().plot("map", features=["z", "salt"])
     assert [figure.axes[0].get_xlabel(), figure.axes[0].get_ylabel()] == ["z", "salt"]
     assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == list("abcd")
@@ -170,23 +171,24 @@ def test_without_matplotlib_the_remedy_is_said():
     assert run.stderr.splitlines()[-1] == "ImportError: plots need matplotlib: pip install 'bestarm[plot]'"
 
 
-@pytest.mark.parametrize(("seconds", "times"), [(0.0, 0), (0.2, 1)])
-def test_what_takes_long_is_said_once(seconds, times, monkeypatch, caplog):
+@pytest.fixture
+def said(monkeypatch, caplog):
+    """Return the lines of the log, in which what takes more than a twentieth of a second is said."""
     monkeypatch.setattr(progress, "AFTER", 0.05)
-    with caplog.at_level(logging.INFO, "bestarm.search"), progress.noted("choosing batch 3"):
+    with caplog.at_level(logging.INFO, "bestarm.search"):
+        yield caplog
+
+
+@pytest.mark.parametrize(("seconds", "times"), [(0.0, 0), (0.2, 1)])
+def test_what_takes_long_is_said_once(seconds, times, said):
+    """And nothing within another note."""
+    with progress.noted("choosing batch 3"), progress.noted("a prediction"):
         time.sleep(seconds)
     time.sleep(0.1)
-    assert sum("choosing batch 3 takes more than" in line for line in caplog.messages) == times
+    assert ["choosing batch 3 takes more than" in line for line in said.messages] == [True] * times
 
 
-def test_within_another_note_nothing_is_said(monkeypatch, caplog):
-    monkeypatch.setattr(progress, "AFTER", 0.05)
-    with caplog.at_level(logging.INFO, "bestarm.search"), progress.noted("the report"), progress.noted("a prediction"):
-        time.sleep(0.2)
-    assert [line.split()[2] for line in caplog.messages] == ["report"]
-
-
-def test_compiling_is_said_while_it_lasts(monkeypatch, caplog):
+def test_compiling_is_said_while_it_lasts(said):
     import numba
 
     def slow(x):
@@ -194,27 +196,14 @@ def test_compiling_is_said_while_it_lasts(monkeypatch, caplog):
             x += np.linalg.norm(np.ones((3, 3)) * i) + np.sort(np.ones(5) * x)[0]
         return x
 
-    monkeypatch.setattr(progress, "AFTER", 0.05)
-    with caplog.at_level(logging.INFO, "bestarm.search"), progress.noted("choosing batch 1"):
+    with progress.noted("choosing batch 1"):
         numba.njit(slow)(1.0)
-    assert any("is being compiled once" in line for line in caplog.messages)
+    assert any("is being compiled once" in line for line in said.messages)
 
 
-def test_a_notebook_shows_a_figure_with_its_text():
-    data, metadata = told().plot("best")._repr_png_()
-    assert data[:4] == b"\x89PNG"
-    assert metadata["alt"].startswith("Best so far against results")
-
-
-def test_a_terminal_is_warned_and_a_file_is_not(monkeypatch, caplog):
-    monkeypatch.setattr(progress, "AFTER", 0.01)
+def test_a_terminal_is_warned_and_a_file_is_not(monkeypatch, said):
     for watched, level in ((True, "WARNING"), (False, "INFO")):
         monkeypatch.setattr(progress, "_watched", lambda watched=watched: watched)
-        with caplog.at_level(logging.INFO, "bestarm.search"), progress.noted("the figure"):
-            time.sleep(0.1)
-        assert caplog.records[-1].levelname == level
-
-
-def test_shares_of_a_constant_prediction_are_nothing():
-    assert not plots.explained_shares(bestarm.Candidates.of(CANDIDATES), np.ones(40)).any()
-    assert not math.isnan(plots.explained_shares(bestarm.Candidates.of(CANDIDATES[:2]), np.arange(2.0)).sum())
+        with progress.noted("the figure"):
+            time.sleep(0.2)
+        assert said.records[-1].levelname == level

@@ -30,10 +30,7 @@ def test_what_takes_long_is_shown_until_it_is_done(watched):
         client.stop_channels()
         manager.shutdown_kernel(now=True)
     assert [m["content"]["text"] for m in seen if m["msg_type"] == "stream"] == ["done\n"]
-    texts = [
-        (m["msg_type"], m["content"]["data"]["text/plain"])
-        for m in seen
-        if m["msg_type"] in ("display_data", "update_display_data")
-    ]
+    displays = [m for m in seen if m["msg_type"] in ("display_data", "update_display_data")]
+    texts = [(m["msg_type"], m["content"]["data"]["text/plain"]) for m in displays]
     shown = [("display_data", "bestarm: a round takes more than 0 s."), ("update_display_data", "")]
     assert texts == (shown if watched else [])

@@ -122,8 +122,7 @@ def test_the_command_writes_a_table_and_a_figure(tmp_path, capsys):
     assert f"{last:.1f}" in shown
     assert (out / "hits.png").stat().st_size > 5000
     before = (out / "hits.csv").read_bytes()
-    assert main(arguments) == 0
-    assert (out / "hits.csv").read_bytes() == before
+    assert (main(arguments), (out / "hits.csv").read_bytes()) == (0, before)
 
 
 @pytest.mark.parametrize(
@@ -171,9 +170,7 @@ def test_the_example_files_agree_and_are_small():
     table = read_features(folder / "features.csv", notes)
     names, wells, _ = read_wells(folder / "finished_screen.csv", "", notes)
     found, _ = averaged(names, wells)
-    assert notes == []
-    assert table.values.shape == (500, 24)
-    assert sorted(found) == sorted(table.names)
+    assert (notes, table.values.shape, sorted(found)) == ([], (500, 24), sorted(table.names))
     assert not any(math.isnan(value) for value in found.values())
     assert sum(path.stat().st_size for path in folder.iterdir()) < 200_000
     text = (folder / "README.md").read_text(encoding="utf-8")

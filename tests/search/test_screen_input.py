@@ -186,8 +186,7 @@ def test_failed_wells_teach_nothing_and_are_used_up(lab, capsys):
     names, wells, to_come = read_wells(lab.phenotypes, "", [])
     means, _ = averaged(names, wells)
     assert [gene for gene, value in means.items() if math.isnan(value)] == ["GENE00", "GENE01"]
-    assert to_come == ["GENE06", "GENE07"]
-    assert set(means) == {"GENE00", "GENE01", "GENE05"}
+    assert (to_come, set(means)) == (["GENE06", "GENE07"], {"GENE00", "GENE01", "GENE05"})
     assert means["GENE05"] == 8.0
 
 
@@ -196,8 +195,7 @@ def test_replicates_are_averaged_over_rows_and_columns(lab):
     lab.phenotypes.write_text("plate;gene;rep1;rep2\n1;A;1;2\n1;B;5;\n2;A;6;\n2;C;failed;failed\n2;D;;\n")
     names, wells, to_come = read_wells(lab.phenotypes, "rep1,rep2", [])
     means, deviation = averaged(names, wells)
-    assert means["A"] == 3.0
-    assert means["B"] == 5.0
+    assert (means["A"], means["B"]) == (3.0, 5.0)
     assert math.isnan(means["C"])
     assert to_come == ["D"]
     assert deviation == pytest.approx(np.std([1, 2, 6], ddof=1))
@@ -209,8 +207,7 @@ def test_rules_for_features_are_counted(tmp_path):
     path.write_text("\ufeffgene\ta\tb\tc\nG1\t1\t5\t\nG2\t2\t5\t4\nG1\t1\t5\t\n\nG3\tNA\t5\t8", encoding="utf-8")
     notes = []
     table = read_features(path, notes)
-    assert table.names == ("G1", "G2", "G3")
-    assert table.columns == ("a", "b", "c")
+    assert (table.names, table.columns) == (("G1", "G2", "G3"), ("a", "b", "c"))
     np.testing.assert_array_equal(table.values, [[1, 5, 6], [2, 5, 4], [1.5, 5, 8]])
     assert table.varies.tolist() == [True, False, True]
     assert [line.split(": ", 1)[1] for line in notes] == [
@@ -238,20 +235,13 @@ def test_outdated_symbols_are_mapped_both_ways_and_counted(hgnc):
     """To the one approved symbol; not a symbol that is approved itself, an ambiguous one, or one that is there."""
     approved = approved_symbols(hgnc)
     assert approved == {"OLD1": "NEW1", "OLD2": "NEW2", "X": "NEW3"}
-    assert match(["OLD1", "NEW2", "TWO", "NEW3", "G"], ["NEW1", "OLD2", "G"], approved) == {
-        "OLD1": "NEW1",
-        "NEW2": "OLD2",
-        "G": "G",
-    }
+    found = match(["OLD1", "NEW2", "TWO", "NEW3", "G"], ["NEW1", "OLD2", "G"], approved)
+    assert found == {"OLD1": "NEW1", "NEW2": "OLD2", "G": "G"}
     assert match(["OLD1"], ["OLD1", "NEW1"], approved) == {"OLD1": "OLD1"}, "a name that is there stays"
     assert match(["NEW1"], ["OLD1", "G"], approved) == {"NEW1": "OLD1"}
     notes = []
-    assert matched(["OLD1", "G", "TWO", "OLD1"], ["NEW1", "G"], approved, notes, "ph.csv") == [
-        "NEW1",
-        "G",
-        None,
-        "NEW1",
-    ]
+    found = matched(["OLD1", "G", "TWO", "OLD1"], ["NEW1", "G"], approved, notes, "ph.csv")
+    assert found == ["NEW1", "G", None, "NEW1"]
     assert notes == [
         "ph.csv: 1 outdated symbols mapped by HGNC's table (OLD1 is NEW1).",
         "ph.csv: 1 genes have no features and are left out (TWO).",
@@ -302,8 +292,7 @@ def test_a_table_of_symbols_can_be_given(lab, hgnc, monkeypatch, capsys):
 def test_the_stored_table_of_symbols():
     """Symbols that changed in 2020 and before, and one that is approved still."""
     approved = approved_symbols(registered_table())
-    assert approved["MARCH3"] == "MARCHF3"
-    assert approved["C10orf10"] == "DEPP1"
+    assert (approved["MARCH3"], approved["C10orf10"]) == ("MARCHF3", "DEPP1")
     assert "TP53" not in approved
     assert len(approved) > 40_000
 
@@ -333,12 +322,8 @@ def test_many_at_once_make_one_round(lab):
     """Of four processes at the same moment each prints the same batch or is refused; one round is added."""
     code = "import sys; from bestarm.command_line import main; sys.exit(main(sys.argv[1:]))"
     arguments = ["suggest", str(lab.features), str(lab.phenotypes), "--batch", "4", "--policy", "greedy", *SMALL]
-    running = [
-        subprocess.Popen(
-            [sys.executable, "-c", code, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        for _ in range(4)
-    ]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    running = [subprocess.Popen([sys.executable, "-c", code, *arguments], **pipes) for _ in range(4)]
     ended = [(*process.communicate(), process.returncode) for process in running]
     good = [out for out, _, status in ended if status == 0]
     assert good
@@ -357,9 +342,7 @@ def test_a_process_killed_at_any_moment_leaves_whole_rounds(lab, kills):
         process.kill()
         process.wait()
         assert len(Campaign(lab.rounds).rounds()) in (1, 2)
-    assert lab.suggest(policy="random") == 0
-    assert len(Campaign(lab.rounds).rounds()) == 2
-    assert len(lab.batch(2)) == 4
+    assert (lab.suggest(policy="random"), len(Campaign(lab.rounds).rounds()), len(lab.batch(2))) == (0, 2, 4)
 
 
 @pytest.mark.parametrize("damage", ["cut", "words", "another format"])
@@ -367,11 +350,8 @@ def test_a_damaged_log_is_refused_and_left_as_it_is(damage, lab, capsys):
     """With the file; the rounds that are whole are untouched."""
     path = lab.rounds / "round_001.json"
     text = path.read_text()
-    path.write_text(
-        {"cut": text[: len(text) // 2], "words": "[]", "another format": text.replace('"format": 2', '"format": 9')}[
-            damage
-        ]
-    )
+    other = text.replace('"format": 2', '"format": 9')
+    path.write_text({"cut": text[: len(text) // 2], "words": "[]", "another format": other}[damage])
     words = "has format 9, this bestarm reads up to 3" if damage == "another format" else "is damaged or half-written"
     refused(lab, capsys, str(path), words)
 
@@ -401,18 +381,13 @@ def test_phenotypes_that_are_all_equal(lab):
 def test_wells_and_plates():
     """Row by row; 384 wells; several plates; a plate kept free as a whole."""
     assert [well for _, well in places(13, 96)] == [f"A{i:02d}" for i in range(1, 13)] + ["B01"]
-    assert len(wells_of(384)) == 384
-    assert wells_of(384)[-1] == "P24"
-    assert places(97, 96)[-1] == (2, "A01")
+    assert (len(wells_of(384)), wells_of(384)[-1], places(97, 96)[-1]) == (384, "P24", (2, "A01"))
     assert len(set(places(500, 96))) == 500
     refuses(lambda: wells_of(96, wells_of(96)), "all 96 wells are kept free")
     refuses(lambda: wells_of(24), "plate must be 96 or 384, got 24")
 
 
 def test_settings_by_name():
-    assert parsed_settings(["hidden=10,5", "optimism=0.1", "kernel=rbf"], named=True) == {
-        "hidden": (10, 5),
-        "optimism": 0.1,
-        "kernel": "rbf",
-    }
+    found = parsed_settings(["hidden=10,5", "optimism=0.1", "kernel=rbf"], named=True)
+    assert found == {"hidden": (10, 5), "optimism": 0.1, "kernel": "rbf"}
     refuses(lambda: Choice("greedy", {"hidden": 3}), "hidden")

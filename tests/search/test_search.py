@@ -149,9 +149,7 @@ def test_a_wrong_table_is_refused_and_leaves_no_trace(change, message):
     """With the name of the arm or column; afterwards the right table is taken, once."""
     search = a_search()
     table = measured(search.ask())
-    with pytest.raises(ValueError, match=message) as caught:
-        search.tell(change(table))
-    assert "\n" not in str(caught.value)
+    refuses(lambda: search.tell(change(table)), message)
     assert len(search.history) == 0
     search.tell(table)
     refuses(lambda: search.tell(table), "these rewards were told already")
@@ -160,15 +158,9 @@ def test_a_wrong_table_is_refused_and_leaves_no_trace(change, message):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (
-            lambda t: t[t["name"] != "gene 2"],
-            "the rewards of gene 2 are missing, and .* is sequential; add the rows",
-        ),
+        (lambda t: t[t["name"] != "gene 2"], "the rewards of gene 2 are missing, and .* is sequential; add the rows"),
         (lambda t: t.assign(name="gene 9"), "gene 9 was not asked for, and .* is sequential; tell what the last"),
-        (
-            lambda t: pd.concat([t, t.iloc[:1]]),
-            "gene .* rows where .* measurements were asked, and .* sequential",
-        ),
+        (lambda t: pd.concat([t, t.iloc[:1]]), "gene .* rows where .* measurements were asked, and .* sequential"),
         (lambda t: t.iloc[:0], "the rewards of gene .* are missing"),
         (lambda t: t.assign(reward="not done"), "is sequential, so that nothing can be 'not done'"),
     ],
@@ -195,8 +187,7 @@ def test_a_policy_with_its_own_order_is_told_what_it_asked(change, message):
         lambda: search.states,
         lambda: search.tell(table, replace=True),
     ):
-        with pytest.raises(ValueError, match=r"^GSE-Lin.* is sequential: it must be told .*, and .*\.$"):
-            call()
+        refuses(call, r"^GSE-Lin.* is sequential: it must be told .*, and .*\.$")
 
 
 test_what_cannot_be_searched_is_refused = refused(
@@ -209,19 +200,10 @@ test_what_cannot_be_searched_is_refused = refused(
         {"candidates": CANDIDATES.rename(index={"gene 3": "gene 4"})},
         "gene 4 names more than one arm; make the names diff",
     ),
-    (
-        {"candidates": CANDIDATES.rename(columns={"x": "pull"})},
-        "a feature cannot be called pull, a column of ask",
-    ),
-    (
-        {"candidates": CANDIDATES[["x"]].assign(x=np.nan)},
-        "the candidates have names and nothing that describes them",
-    ),
+    ({"candidates": CANDIDATES.rename(columns={"x": "pull"})}, "a feature cannot be called pull, a column of ask"),
+    ({"candidates": CANDIDATES[["x"]].assign(x=np.nan)}, "the candidates have names and nothing that describes them"),
     ({"candidates": CANDIDATES.assign(x=np.inf)}, "features must be finite, got an infinite one in column 'x'"),
-    (
-        {"candidates": CANDIDATES.to_numpy(), "names": ["a"]},
-        "there are 30 arms and 1 names; give one name for each",
-    ),
+    ({"candidates": CANDIDATES.to_numpy(), "names": ["a"]}, "there are 30 arms and 1 names; give one name for each"),
     ({"candidates": np.ones((2, 3, 4))}, "a Search is one experiment: features must have shape"),
     ({"candidates": CELLS}, "MeanOpt searches Arms, got a Partition"),
     (

@@ -54,6 +54,12 @@ def number(value, decimal, group):
     return text.translate({ord(","): group, ord("."): decimal})
 
 
+def cell(value, how, decimal, group):
+    if value is None or value != value:
+        return ""
+    return value if isinstance(value, str) else repr(value) if how == "csv" else number(value, decimal, group)
+
+
 def written(table, how):
     """Return a table as the text of a file."""
     if how == "pandas":
@@ -65,17 +71,7 @@ def written(table, how):
     writer = csv.writer(file, delimiter="," if how in ("csv", "English") else ";")
     writer.writerow(["name", *table.columns])
     for name, row in table.iterrows():
-        cells = [
-            v
-            if isinstance(v, str)
-            else ""
-            if v is None or v != v
-            else repr(v)
-            if how == "csv"
-            else number(v, decimal, group)
-            for v in row
-        ]
-        writer.writerow([name, *cells])
+        writer.writerow([name, *(cell(v, how, decimal, group) for v in row)])
     return file.getvalue()
 
 
