@@ -30,7 +30,8 @@ Line = namedtuple("Line", "found need counts before p average")  # p-values: joi
 @cache
 def frame(study, experiment, scale):
     paper, laptop = (RESULTS / study / folder / f"{experiment}.parquet" for folder in ("paper", ""))
-    rows = pd.read_parquet(paper if scale == "paper" and paper.is_file() else laptop)
+    rows = pd.read_parquet(paper if scale == "paper" and paper.is_file() else laptop).drop(columns="key")
+    rows = rows.astype(dict.fromkeys({"series", "convention", "data"} & set(rows), "category"))  # quicker than texts
     if {"rank", "pulls"} <= set(rows):  # before the first pull nobody has a rank (not on the page)
         rows["rank"] = rows["rank"].astype(float).mask(rows["pulls"] == 0)
     return rows
