@@ -5,8 +5,6 @@ References
 .. [1] Draper, Smith. "Applied Regression Analysis", third edition, 1998. Section 2.1, lack of fit and pure error.
 """
 
-from __future__ import annotations
-
 import warnings
 from typing import Any, NamedTuple
 

@@ -15,20 +15,8 @@ from bestarm.search.number_texts import GAPS, TO_COME, plain_floats, tidy
 REAL = int | float | np.number | Decimal | Fraction  # cells that are numbers
 NAMES = ("name", "candidate", "arm", "gene")  # headers of the column with the names, in any case of letters
 RESULTS = (
-    "reward",
-    "phenotype",
-    "yield",
-    "result",
-    "results",
-    "response",
-    "outcome",
-    "readout",
-    "ausbeute",
-    "ergebnis",
-    "messwert",
-    "phänotyp",
-    "rendement",
-    "résultat",
+    *("reward", "phenotype", "yield", "result", "results", "response", "outcome", "readout", "ausbeute"),
+    *("ergebnis", "messwert", "phänotyp", "rendement", "résultat"),
 )
 _LIKE_RESULTS = ("activity", "conversion", "ec50", "ee", "ic50", "score", "selectivity", "target", "titer")
 _ERRORS = {  # headers of the error of a reward, without blanks and signs, by what they tell

@@ -1,7 +1,5 @@
 """Errors of measurements: a reward may be told with its standard error, or the number of measurements behind it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 
@@ -20,7 +18,7 @@ class Reading(float):
     n: float
     sem: float
 
-    def __new__(cls, value: float, sem: float = math.nan, n: float = 1.0) -> Reading:
+    def __new__(cls, value: float, sem: float = math.nan, n: float = 1.0) -> "Reading":
         """Return a reward with its error."""
         found = super().__new__(cls, value)
         found.sem, found.n = float(sem), float(n)

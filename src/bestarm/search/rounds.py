@@ -1,7 +1,5 @@
 """The log of a search: one record for each batch, from which every batch can be made anew."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -132,13 +130,13 @@ class Chunk:
     errors: FloatArray | None = None
 
     @classmethod
-    def of(cls, names: Sequence[str], values: Sequence[float], place: Mapping[str, int], errors: Any) -> Chunk:
+    def of(cls, names: Sequence[str], values: Sequence[float], place: Mapping[str, int], errors: Any) -> "Chunk":
         """Return measurements of candidates by their names, with their errors by name."""
         own = np.array([errors.get(name, (math.nan, 1.0)) for name in names]).reshape(-1, 2) if errors else None
         places = np.array([place[name] for name in names], np.int64)
         return cls(places, np.array(values, dtype=np.float64), own)
 
-    def only(self, keep: BoolArray, among: IntArray | None = None) -> Chunk:
+    def only(self, keep: BoolArray, among: IntArray | None = None) -> "Chunk":
         """Return some of the measurements, by their places ``among`` some sorted ones."""
         places = self.places[keep] if among is None else np.searchsorted(among, self.places[keep])
         return Chunk(places, self.rewards[keep], None if self.errors is None else self.errors[keep])
@@ -152,7 +150,7 @@ def chunks_of(
     errors: Errors,
     together: int,
     repeats: bool,
-) -> list[Chunk]:
+) -> "list[Chunk]":
     """Return what was told in each round and now, by the latest measurements and the aim of the present.
 
     The rewards are measurements as they are; see `reward`. Those of the first rounds can be taken ``together`` as one

@@ -1,7 +1,5 @@
 """Computations: rows that a function makes, without a search of a problem by a policy."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -60,7 +58,7 @@ class Computation:
         """Return whether two profiles that a computation distinguishes have the same settings."""
         return other in self.profiles and describe(self.settings_at(profile)) == describe(self.settings_at(other))
 
-    def on_data(self) -> Computation:
+    def on_data(self) -> "Computation":
         """Return this computation; its function looks for the data."""
         return self
 

@@ -5,8 +5,6 @@ own is as good a part of a key as one of the library. Of installed packages the 
 provenance.
 """
 
-from __future__ import annotations
-
 import ast
 import importlib
 import importlib.util

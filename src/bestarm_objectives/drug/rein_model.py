@@ -11,8 +11,6 @@ References
 .. [2] Réda, Kaufmann, Delahaye-Duriez. "Top-m identification for linear bandits". AISTATS 2021. Appendix B.
 """
 
-from __future__ import annotations
-
 import gzip
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -116,7 +114,7 @@ def read_model(path: Path) -> BooleanNetwork:
 
 
 @says_which_file
-def read_observations(path: Path) -> tuple[Observation, ...]:
+def read_observations(path: Path) -> "tuple[Observation, ...]":
     """Read perturbation experiments, as `parse_observations`; errors name the file."""
     return _named(path, parse_observations)
 
@@ -171,7 +169,7 @@ class Observation(NamedTuple):
     final: dict[str, int]
 
 
-def parse_observations(text: str) -> tuple[Observation, ...]:
+def parse_observations(text: str) -> "tuple[Observation, ...]":
     """Parse the experiments of a Re:In observation file; conditions that no experiment uses are left out.
 
     Raises ValueError if an experiment refers to a condition that is not defined.

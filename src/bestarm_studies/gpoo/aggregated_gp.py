@@ -4,8 +4,6 @@ Used alone, for many replications at once; the search over cells has its own for
 (`bestarm.models.cell_posterior`), which the tests compare with this one.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,13 +52,13 @@ class AggregatedGP:
         if not 0 < self.noise_variance < np.inf:
             raise ValueError(f"noise_variance must be positive, got {self.noise_variance}.")
 
-    def prior(self, n_replications: int = 1, n_dimensions: int = 1) -> Posterior:
+    def prior(self, n_replications: int = 1, n_dimensions: int = 1) -> "Posterior":
         """Return the posterior of no observations."""
         empty = np.zeros((n_replications, 0))
         points = np.zeros((n_replications, 0, n_dimensions))
         return Posterior(self, points, np.zeros((n_replications, 0, 0)), np.zeros((n_replications, 0, 0)), empty, empty)
 
-    def fit(self, points: FloatArray, rewards: FloatArray, averaging: FloatArray | None = None) -> Posterior:
+    def fit(self, points: FloatArray, rewards: FloatArray, averaging: FloatArray | None = None) -> "Posterior":
         """Return the posterior given rewards of averages (Equation 4).
         ``points`` (ndarray, shape (n, d) or (R, n, d)): X; ``rewards`` (ndarray, shape (t,) or (R, t)): Y; NaN is an
         evaluation that failed and teaches nothing, in any one replication alone; ``averaging`` (ndarray, shape (t, n)
@@ -85,7 +83,7 @@ class Posterior:
     rewards: FloatArray
     residuals: FloatArray
 
-    def update(self, points: FloatArray, rewards: FloatArray, averaging: FloatArray | None = None) -> Posterior:
+    def update(self, points: FloatArray, rewards: FloatArray, averaging: FloatArray | None = None) -> "Posterior":
         """Return the posterior after more rewards: rows are appended to L, O(t^2) each (Appendix B).
         Parameters are those of `AggregatedGP.fit`; ``averaging`` is over the new points alone."""
         n_replications, known, n_known = len(self.rewards), self.rewards.shape[1], self.points.shape[1]

@@ -1,7 +1,5 @@
 """Reward functions of the GPOO paper (Appendix E), one of two dimensions, and draws from the prior."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self, get_args
 
@@ -107,7 +105,7 @@ class DesignedBandit(CellBandit):
 
     design: Any = None
 
-    def as_coded(self) -> DesignedBandit:
+    def as_coded(self) -> "DesignedBandit":
         """Return the function that the authors' code makes: f1 is smoother, f2 and f3 have nine regions."""
         changes = {"lengthscale": 0.1} if self.design.name == "f1" else {"n_regions": 9}
         design = replace(self.design, **changes)
@@ -125,7 +123,7 @@ def reward_function(
     feedback: Feedback = "representatives",
     sigma: float = 0.1,
     n_points: int = 1000,
-) -> DesignedBandit:
+) -> "DesignedBandit":
     """Return f1, f2 or f3 of the paper on [0, 1]; the length-scale is 0.05, of f3 0.01, unless it is given."""
     design = Design(name, lengthscale or (0.01 if name == "f3" else 0.05), conditioning_variance, n_regions)
     partition = Partition(arity, n_representatives, feedback=feedback)

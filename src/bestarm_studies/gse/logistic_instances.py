@@ -1,7 +1,5 @@
 """Logistic bandits, the random ones of the GSE paper (Section 8.4), and those of its authors' code."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
@@ -103,7 +101,7 @@ class LogisticInstances:
     coded_scale: bool = False
     leaks: bool = False
 
-    def as_coded(self) -> LogisticInstances:
+    def as_coded(self) -> "LogisticInstances":
         r"""Return the law of the authors' code: another scale of :math:`\theta`; with ``leaks``, four features."""
         d = _LEAKED_DIMENSION if self.leaks else self.n_features
         return replace(self, coded_scale=True, n_features=d)
@@ -124,7 +122,7 @@ class LogisticInstances:
 
 def logistic_instance(
     n_features: int, n_arms: int = 8, seed: int = 0, coded_scale: bool = False, leaks: bool = False
-) -> LogisticInstances:
+) -> "LogisticInstances":
     r"""Return arms uniform in :math:`[-1/2,1/2]^d` and :math:`\theta\sim N(0,\frac3dI_d)` (Section 8.4)."""
     check_sizes(n_arms, n_features, 1.0)
     label = f"logistic K={n_arms} d={n_features}{' published scale' * coded_scale}"

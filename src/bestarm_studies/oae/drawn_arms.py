@@ -1,7 +1,5 @@
 """Problems whose arms differ by replication."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from bestarm.interface import Arms

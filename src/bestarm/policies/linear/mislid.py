@@ -11,8 +11,6 @@ References
 .. [2] de Rooij, van Erven, Grünwald, Koolen. "Follow the Leader If You Can, Hedge If You Must". JMLR 2014. AdaHedge.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Literal
 

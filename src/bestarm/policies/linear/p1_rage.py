@@ -6,8 +6,6 @@ References
    Robustness to Non-stationarity". AISTATS 2024, arXiv 2307.15154. P1-RAGE, in the batched form of its experiments.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

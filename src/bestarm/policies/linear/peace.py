@@ -8,8 +8,6 @@ References
    Appendix E.1.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
@@ -136,7 +134,7 @@ class Peace(StagePolicy):
         check_settings(self, positive=("shift", "delta"))
         check_budget(self.label, self.budget)
 
-    def as_coded(self) -> Peace:
+    def as_coded(self) -> "Peace":
         """Return the algorithm with the named deviations of the code of [2]_."""
         return replace(self, inflated_average=True, ties_by_rank=True, blank_keeps_order=True)
 

@@ -6,8 +6,6 @@ References
    Combinatorial and Linear Bandits". NeurIPS 2020. Theorem 7, and the authors' script for a fixed budget.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

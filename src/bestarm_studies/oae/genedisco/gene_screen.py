@@ -6,8 +6,6 @@ code draws the set aside of the hit list anew, so that about a fifth of its hits
 paper: Section 5.0.1; the benchmark is GeneDisco (Mehrjou and others, ICLR 2022).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Self
@@ -85,7 +83,7 @@ class GeneScreen(DrawnArms):
     name: str = ""
     source: str = ""
 
-    def as_coded(self) -> GeneScreen:
+    def as_coded(self) -> "GeneScreen":
         """Return the screen as the benchmark's loaders made it until 2022, with the split of its hit list."""
         return gene_screen(self.name, self.source, "both", True, self.seed, self.data)
 
@@ -139,7 +137,7 @@ def gene_screen(
     second_split: bool = False,
     seed: int = 0,
     data: str = "real",
-) -> GeneScreen:
+) -> "GeneScreen":
     """Return one of the screens IFNg, IL2, NK and SARS-CoV-2 on `descriptors` of ``source``.
     ``fault`` says whose rows are misaligned ("none", "descriptors", "targets", "both"); ``second_split`` is as in
     `GeneScreen`; ``data`` is "stand-in" where other descriptors are wanted than can be had."""

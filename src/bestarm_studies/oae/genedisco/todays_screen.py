@@ -4,8 +4,6 @@ Descriptors are the mean gene effects of 71 groups of cell lines, without effect
 benchmark has. Anybody can run the benchmark itself on the same table, see ``benchmarks/genedisco_release.py``.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -24,7 +22,7 @@ N_GROUPS = 71
 class AlignedScreen(GeneScreen):
     """A screen whose rows are aligned in the authors' code, too; what it keeps is the second split of its hit list."""
 
-    def as_coded(self) -> AlignedScreen:
+    def as_coded(self) -> "AlignedScreen":
         """Return the screen with the hit list of the benchmark's code."""
         return replace(self, second_split=True)
 
@@ -35,7 +33,7 @@ def group_means() -> pd.DataFrame:
     return current(group_effects().iloc[:, :N_GROUPS])
 
 
-def todays_screen(name: str, seed: int = 0) -> AlignedScreen:
+def todays_screen(name: str, seed: int = 0) -> "AlignedScreen":
     """Return one of the screens IFNg, IL2, NK and SARS-CoV-2 on group means."""
     table, target = group_means(), screen_target(name)
     genes = table.index.intersection(target.index).sort_values()
