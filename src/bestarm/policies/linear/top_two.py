@@ -123,9 +123,10 @@ class TopTwo:
 
     def tell(self, state: TopTwoState, asked: Ask, totals: FloatArray) -> None:
         """Update the posterior; a total that is NaN (a failed evaluation) teaches nothing and costs its pulls."""
-        features, keys = (state.features, state.feature_set), (state.sample_key, state.replications)
-        rewards = (state.spent, state.next_fit, asked, totals / self.sigma)
-        top_two_round.learn(*features, self.budget, _known(state), *rewards, *keys)
+        top_two_round.learn(
+            state.features, state.feature_set, self.budget, _known(state), state.spent, state.next_fit, asked,
+            totals / self.sigma, state.sample_key, state.replications,
+        )  # fmt: skip
 
     def finished(self, state: TopTwoState) -> BoolArray:
         """Return which replications have spent their budget."""
