@@ -44,7 +44,7 @@ def narrow(figure: Figure) -> bool:
         warnings.simplefilter("always")
         figure.draw_without_rendering()
         for axis in figure.axes:
-            room = 11 * (WIDTH - axis.get_window_extent().x0 / figure.get_dpi())
+            room = 14 * (WIDTH - axis.get_window_extent().x0 / figure.get_dpi())
             lines = axis.get_title("left").splitlines()
             axis.set_title("\n".join(part for line in lines for part in wrapped(line, room)), loc="left")
             if _collide(axis.get_xticklabels()):

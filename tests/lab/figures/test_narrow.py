@@ -44,6 +44,18 @@ def test_panels_stand_below_one_another_with_what_they_shared():
         assert all(label.get_visible() for label in [*axis.get_xticklabels(), *axis.get_yticklabels()])
 
 
+def test_a_heading_beside_long_labels_and_a_formula_are_not_cut():
+    figure = plt.figure(figsize=wide(1), layout="constrained")
+    axis = figure.subplots()
+    axis.barh(["a policy with a long name", "another one with a long name"], [1.0, 2.0])
+    axis.set_title("(a) classic instance, K = 4, m = 2, ω = π/6, as written", loc="left")
+    headed(figure, TITLE, r"GPOO on f3 after 80 evaluations, in batches of 5, $\delta(h) = 14 \cdot 2^{-h}$ for all")
+    assert narrow(figure)
+    heading = next(text for text in axis.get_children() if getattr(text, "get_text", str)() == axis.get_title("left"))
+    assert heading.get_window_extent().x1 <= figure.bbox.x1
+    assert any(r"$\delta(h) = 14 \cdot 2^{-h}$" in text.get_text() for text in figure.texts)
+
+
 def test_all_words_are_kept_and_fit():
     """The finding, the setting and the legend, within the width of the figure."""
     figure = panels(1, 2)
