@@ -25,7 +25,8 @@ COLUMNS = ("family", "instance", "policy", "budget", "runs", "correct", "seconds
 BUDGETS, RUNS = (1010, 2010, 3010, 4010, 5010), 1000
 SHOWN = (
     "Peace", "P1-RAGE", "static G-optimal", "OD-LinBAI", "GSE-Lin", "GSE-Lin, all rewards", "LinGapE",
-    "LinGapE, defaults", "LinGapE-Greedy", "LinUCB", "BayesGap-Lin", "Peace, live arms", "Top-two Thompson", ORACLES[0],
+    "LinGapE, defaults", "LinGapE-Greedy", "LinUCB", "BayesGap-Lin", "Peace, live arms", "Top-two Thompson",
+    "FC2FB of m-LinGapE", ORACLES[0],
 )  # fmt: skip
 RECORDED = {
     "P1-RAGE": (0.947, 0.997, 1.0),

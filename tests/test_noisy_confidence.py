@@ -72,6 +72,9 @@ def test_the_page_has_the_tables_of_the_runs():
         assert markdown_table(table) in page
     assert sum(any(c.isalnum() for c in word) for word in page.split()) <= 900
     found = ratios(pd.read_csv(FILE)).query("family == 'misspecified' and policy == 'mislid'")
+    where = found.cut > 0.01  # there linear policies fail
+    assert f"{found.cut[where].item():.0%} of MisLid's" in page
+    found = found[~where]
     assert (len(found), found.errors.max()) == (7, 0.0)
     said = "On the seven others MisLid never errs, with {:.2f} to {:.2f} times the oracle's pulls"
     assert said.format(found.ratio.min(), found.ratio.max()) in " ".join(page.split())
