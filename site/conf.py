@@ -100,6 +100,7 @@ CHANGED = {  # in every page
     ' role="doc-biblioentry"': "",
     '<p class="caption" role="heading">': '<p class="caption" role="heading" aria-level="2">',
 }
+ONCE = r'(?<!\.narrow\.svg">)'  # a page that is not made anew has its pictures changed already
 
 
 def copy_narrow_figures(app: Sphinx) -> dict[str, str]:
@@ -173,10 +174,10 @@ def change_pages(app: Sphinx, exception: Exception | None) -> None:
             before = text = page.read_text(encoding="utf-8")
             for old, new in CHANGED.items():
                 text = text.replace(old, new)
-            text = re.sub(r'(<img [^>]*src="([^"]*_images/)([^"/]+)"[^>]*>)', for_phones, text)
+            text = re.sub(ONCE + r'(<img [^>]*src="([^"]*_images/)([^"/]+)"[^>]*>)', for_phones, text)
             if page.is_relative_to(Path(app.outdir) / "notebooks"):
                 text = re.sub(
-                    r'(<picture>.*?<img [^>]*src="([^"]*_images/)([^"/]+)"[^>]*></picture>)', with_switch, text
+                    ONCE + r'(<picture>.*?<img [^>]*src="([^"]*_images/)([^"/]+)"[^>]*></picture>)', with_switch, text
                 )
             if text != before:
                 page.write_text(text, encoding="utf-8")
