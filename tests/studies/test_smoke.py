@@ -1,10 +1,12 @@
 """Every experiment of every study is simulated anew at smoke scale, from an empty store; equal parts once."""
 
+import pyarrow.parquet
 import pytest
 
 from bestarm_lab.datasets.registry import DataUnavailable
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.run import make_rows
+from bestarm_lab.paths import rows_file
 from bestarm_lab.study import load_study, project_seed
 from bestarm_lab.study_packages import study_names
 
@@ -30,8 +32,12 @@ def test_rows_are_made(study, name, store):
     except DataUnavailable as error:
         pytest.skip(f"the stand-in needs data, too: {error}")
     parts = experiment.parts("smoke", project_seed())
-    assert {"replication", "data", "key"} <= set(rows.columns)
-    assert rows["replication"].nunique() == max(part.replications for part in parts)
+    n_runs = max(part.replications for part in parts)
+    file = rows_file(study, name, "laptop")
+    committed = pyarrow.parquet.read_schema(file).names if file.is_file() else []
+    assert {"replication", "data", "key"} | {"convention", "series"} & set(committed) <= set(rows.columns)
+    assert rows["replication"].nunique() == n_runs
+    assert n_runs == 1 or rows["replication"].max() == n_runs - 1
     assert set(rows["key"]) == {part.key for part in parts}
     for part in parts:
         mine = rows[rows["key"] == part.key]

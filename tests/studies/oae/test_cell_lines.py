@@ -236,14 +236,11 @@ def test_reward_needs_its_23_genes():
 
 def test_errors_of_a_fit_are_those_of_its_outputs():
     """A linear class on a linear reward fits it; what was not seen is counted apart."""
-    rng = np.random.default_rng(0)
-    features = rng.standard_normal((60, 3))
+    features = np.random.default_rng(0).standard_normal((60, 3))
     problem = NoiselessArms("t", features, scaled(features @ [1.0, -2.0, 0.5])[None])
     known = random_orders("t", 2, 60, seed=1)[:, :40]
-    found = fit_errors(problem, (), 0.01, 3000, known, seed=1)
-    assert (found[["train", "test"]] < 1e-3).all(axis=None)
-    poor = fit_errors(problem, (), 1e-6, 1, known, seed=1)
-    assert (poor["train"] > 0.3).all()
+    assert (fit_errors(problem, (), 0.01, 3000, known, seed=1)[["train", "test"]] < 1e-3).all(axis=None)
+    assert (fit_errors(problem, (), 1e-6, 1, known, seed=1)["train"] > 0.3).all()
     whole = fit_errors(problem, (), 0.01, 10, random_orders("t", 2, 60, seed=1), seed=1)
     assert whole["test"].isna().all()
     assert Mlp(3, ()).n_parameters == 4
@@ -322,8 +319,7 @@ def test_batches_and_gains_stand_at_a_groups_r_squared():
     likeness = pd.DataFrame({"panel": ["a", "b"], "value": [0.3, 0.8]})
     found = group_values({"NN": [rows]}, likeness, "laptop")
     at = found[found["statistic"] == "batches"].pivot_table(index="x", columns="series", values="value")
-    assert at.index.to_list() == [0.3, 0.8]
-    assert at["Greedy"].to_list() == [2.0, 2.0]
+    assert (at.index.to_list(), at["Greedy"].to_list()) == ([0.3, 0.8], [2.0, 2.0])
     assert at["MeanOpt 0.1"].to_list() == [1.0, 1.0]
     gains = gain_values({"NN": rows}, likeness, "laptop").set_index(["panel", "group"])["value"]
     assert gains["on Greedy", "a"] == pytest.approx(0.5)

@@ -32,8 +32,7 @@ def test_what_batches_of_networks_that_run_away_lose():
     text = prose("oae", TRANSFER)
     found = on_greedy(later("100_10", "paper"))
     away = found[found["diverged"] > 0]
-    assert set(away["round"]) == {2, 3}
-    assert len(away.groupby(["name", "replication"])) == 6 * 25
+    assert (set(away["round"]), len(away.groupby(["name", "replication"]))) == ({2, 3}, 6 * 25)
     share = away.groupby("name")["gain"].sum() / found.groupby("name")["gain"].sum()
     assert f"Between {share.min():.0%} and {share.max():.0%} of the loss on Greedy falls in these batches." in text
     lost = -on_greedy(later("100_10", "laptop")).groupby("name")["gain"].mean()

@@ -103,8 +103,7 @@ def test_passes_are_those_of_the_bits():
     available[0, ::7] = False
     found = predict_dropout(TRAINING, networks, outputs, available, KEY, names)
     for arm in range(60):
-        words = prediction_bits(KEY, 2, 5, arm, TRAINING.passes)
-        kept = bits_of(words, 8).numpy()
+        kept = bits_of(prediction_bits(KEY, 2, 5, arm, TRAINING.passes), 8).numpy()
         pre = features[arm].astype(float) @ networks.first[0] + networks.bias[0]
         values = np.maximum(2.0 * kept * pre, 0.0) @ networks.last[0] + networks.shift[0]
         expected = (values.mean(), values.std(), np.ptp(values)) if available[0, arm] else (-np.inf,) * 3

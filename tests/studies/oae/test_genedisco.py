@@ -108,8 +108,7 @@ def _table(name, index):
 def test_misaligned_targets_are_the_same_values_on_other_genes(name):
     """Sorted symbols with values in file order: for the virus the strongest value is the first gene's."""
     right, wrong = screen_target(name), screen_target(name, misaligned=True)
-    assert list(wrong.index) == sorted(wrong.index)
-    assert set(right.index) == set(wrong.index)
+    assert (list(wrong.index), set(right.index)) == (sorted(wrong.index), set(wrong.index))
     assert (right == wrong.reindex(right.index)).mean() < 0.05
     if name == "SARS-CoV-2":
         assert np.allclose(np.sort(right), np.sort(wrong))
@@ -154,10 +153,8 @@ def test_a_table_with_words_is_no_gene_effect(tmp_path):
 
 @real
 def test_symbols_of_descriptors_are_renamed_and_merged():
-    table = pd.DataFrame({"line": [1.0, 3.0, 5.0]}, index=["MARCH1", "MARCHF1", "A1BG"])
-    found = current(table)
-    assert list(found.index) == ["A1BG", "MARCHF1"]
-    assert found.loc["MARCHF1", "line"] == 2.0
+    found = current(pd.DataFrame({"line": [1.0, 3.0, 5.0]}, index=["MARCH1", "MARCHF1", "A1BG"]))
+    assert (list(found.index), found.loc["MARCHF1", "line"]) == (["A1BG", "MARCHF1"], 2.0)
 
 
 def test_rows_shift_where_a_new_symbol_has_another_place():
@@ -265,16 +262,14 @@ def test_far_points_are_farthest_one_after_another():
 def test_seeds_start_with_the_largest_norm_and_repeat_nothing():
     points = np.random.default_rng(0).standard_normal((50, 3)).astype(np.float32)
     found = spread_seeds(points, np.random.default_rng(1).random(12))
-    assert found[0] == np.argmax((points**2).sum(axis=1))
-    assert len(set(found)) == 12
+    assert (found[0], len(set(found))) == (np.argmax((points**2).sum(axis=1)), 12)
 
 
 def test_cluster_members_come_from_every_cluster():
     rng = np.random.default_rng(0)
     centres = np.array([[0.0, 0.0], [50.0, 0.0], [0.0, 50.0]])
     points = (centres[np.arange(90) % 3] + rng.standard_normal((90, 2))).astype(np.float32)
-    found = cluster_members(points, np.array([0.1, 0.5, 0.9]))
-    assert sorted(found % 3) == [0, 1, 2]
+    assert sorted(cluster_members(points, np.array([0.1, 0.5, 0.9])) % 3) == [0, 1, 2]
     copies = np.zeros((9, 2), dtype=np.float32)
     assert len(set(cluster_members(copies, np.array([0.1, 0.5, 0.9])))) == 3, "each gene once, even among copies"
 
@@ -323,16 +318,14 @@ def test_norms_are_largest_and_ridge_finds_a_linear_signal():
     screen = small_screen()
     norms = searched(LargestNorms("Norms"), screen)
     found = searched(RidgeSearch("Ridge absolute", absolute=False), screen, n_rounds=8)
-    last = found[found["round"] == 8]
-    assert last["recall_rising"].mean() > 0.8
+    assert found[found["round"] == 8]["recall_rising"].mean() > 0.8
     assert norms["pulls"].max() == 32
 
 
 def test_metrics_are_shares():
     rows = searched(RandomGenes("Random"))
     last = rows[rows["round"] == 4]
-    found = last["recall_one_split"] * 16
-    np.testing.assert_allclose(last["precision"] * 32, found)
+    np.testing.assert_allclose(last["precision"] * 32, last["recall_one_split"] * 16)
     assert (rows[rows["round"] == 0][["hit_ratio", "precision"]] == 0).all(axis=None)
     coded = searched(RandomGenes("Random"), replace(small_screen(), second_split=True))
     np.testing.assert_array_equal(coded["hit_ratio"], coded["recall_two_splits"])
@@ -352,8 +345,7 @@ def test_reset_draws_the_same_numbers_in_every_batch():
             asked = policy.ask(state)
             places.append([list(listed).index(a) for a in asked.arms[0]])
             policy.tell(state, asked, problem.rewards(asked, problem.arms.no_pulls(1), streams))
-        gap = np.abs(np.array(places[1]) - np.array(places[2])).max()
-        assert (gap <= 16) == reset
+        assert (np.abs(np.array(places[1]) - np.array(places[2])).max() <= 16) == reset
 
 
 def test_ridge_is_the_regression_of_least_generalised_error():

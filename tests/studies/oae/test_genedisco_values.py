@@ -50,8 +50,7 @@ def test_curves_hold_the_exact_law_in_the_place_of_random_runs():
 
 
 def test_the_table_shows_printed_numbers_beside_the_code():
-    both = pd.concat([rows_of(), rows_of(convention="as_coded")])
-    values = figures.table_values(both, "laptop")
+    values = figures.table_values(pd.concat([rows_of(), rows_of(convention="as_coded")]), "laptop")
     table = figures.hits_table(values, [figures.LAW, "OAE", "OAE, printed"]).set_index(["convention", "series"])
     assert list(table.index) == [
         ("as written", figures.LAW),
@@ -84,8 +83,7 @@ def test_faults_are_changes_of_one_search():
 
 
 def test_claims_compare_last_batches_with_the_law_and_the_mean_of_the_suite():
-    rows = rows_of([*checks.SUITE, "OAE"], screens=("IL2",))
-    table = checks.final_hit_ratio(rows, {})
+    table = checks.final_hit_ratio(rows_of([*checks.SUITE, "OAE"], screens=("IL2",)), {})
     assert (table["Random"] == checks.chance("IL2", "as_written", 800)[0]).all()
     np.testing.assert_allclose(table[checks.SUITE_MEAN], table[list(checks.SUITE)].mean(axis=1))
     assert table.loc[2, "OAE"] == pytest.approx(0.09 + 0.002)
@@ -93,8 +91,7 @@ def test_claims_compare_last_batches_with_the_law_and_the_mean_of_the_suite():
 
 
 def test_distances_from_the_printed_numbers():
-    rows = rows_of(list(checks.PRINTED), screens=("SARS-CoV-2",))
-    found = checks.from_printed(rows, {})
+    found = checks.from_printed(rows_of(list(checks.PRINTED), screens=("SARS-CoV-2",)), {})
     np.testing.assert_allclose(found.iloc[0], [0.01 - 0.035, 0.02 - 0.049, 0.03 - 0.0411])
 
 

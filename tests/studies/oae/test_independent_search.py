@@ -22,8 +22,7 @@ def hills(x):
 
 def some_of(random, allowed, k):
     """Return the places of k true values of each row, without replacement."""
-    marks = np.where(allowed, random.random(allowed.shape), 2.0)
-    return np.argpartition(marks, k - 1, axis=1)[:, :k]
+    return np.argpartition(np.where(allowed, random.random(allowed.shape), 2.0), k - 1, axis=1)[:, :k]
 
 
 def fitted(random, x, y, seen):
@@ -41,8 +40,7 @@ def fitted(random, x, y, seen):
     for t in range(1, STEPS + 1):
         mine = places[rows, some_of(random, everything, k)]
         others = pool[rows, random.integers(0, pool.shape[1], (n_runs, MINIBATCH))]
-        chosen = np.concatenate([mine, others], axis=1)
-        values = [x[rows, chosen][..., None]]
+        values = [x[rows, np.concatenate([mine, others], axis=1)][..., None]]
         for layer in range(3):
             out = values[-1] @ parts[2 * layer] + parts[2 * layer + 1]
             values.append(np.maximum(out, 0.0) if layer < 2 else out)

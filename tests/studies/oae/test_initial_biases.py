@@ -89,8 +89,7 @@ def test_what_is_said_of_biases():
     assert (found[["for", "open", "against"]].sum(axis="columns") == found["of"]).all()
     confirmed = [set(found.index[found[reading] == "confirmed"]) for reading in ("word", "word_then")]
     refuted = [set(found.index[found[reading] == "refuted"]) for reading in ("word", "word_then")]
-    counts = f"With biases of zero {len(confirmed[0])} are confirmed, and one is refuted"
-    assert counts in text
+    assert f"With biases of zero {len(confirmed[0])} are confirmed, and one is refuted" in text
     assert f"With random biases {len(confirmed[1])} are confirmed and none is refuted" in text
     assert refuted == [{"OAE-C24b"}, set()]
     assert confirmed[0] < confirmed[1]
@@ -98,8 +97,7 @@ def test_what_is_said_of_biases():
         f"random biases keep all {len(confirmed[0])} confirmations of those that start from zero and add five" in text
     )
     assert confirmed[1] - confirmed[0] == {"OAE-C29b", "OAE-C31", "OAE-C35", "OAE-C36", "OAE-C38"}
-    small = found.loc[["OAE-C31", "OAE-C35", "OAE-C36", "OAE-C38"]]
-    assert (small["against_then"] == 0).all()
+    assert (found.loc[["OAE-C31", "OAE-C35", "OAE-C36", "OAE-C38"]]["against_then"] == 0).all()
     sets = found.loc["OAE-C32"]
     assert sets[["word", "word_then", "against", "against_then"]].to_list() == ["confirmed", "confirmed", 1, 0]
 
@@ -115,8 +113,7 @@ def test_what_is_said_of_the_larger_classes_and_of_greedy():
     said = "with them {} of {} comparisons are for it, with biases of zero {}."
     assert said.format(*greedy[["for_then", "of", "for"]]) in text
     assert greedy["word"] == greedy["word_then"] == "confirmed"
-    ledger = read_verdicts("oae").set_index("id")["verdict"]
-    assert ledger["OAE-C2b"] == "confirmed"
+    assert read_verdicts("oae").set_index("id")["verdict"]["OAE-C2b"] == "confirmed"
 
 
 def test_step_sizes_that_are_said():
@@ -136,5 +133,4 @@ def test_the_lead_on_four_hills_after_fifty_batches():
     assert (found["word"], found["word_then"]) == ("refuted", "confirmed")
     whole = table_of_biases().set_index("claim").loc["OAE-C31"]
     assert (whole["word"], whole["word_then"]) == ("at the margin", "confirmed")
-    ledger = read_verdicts("oae").set_index("id")["verdict"]
-    assert ledger["OAE-C31"] == "at the margin"
+    assert read_verdicts("oae").set_index("id")["verdict"]["OAE-C31"] == "at the margin"

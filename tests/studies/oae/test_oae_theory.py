@@ -210,8 +210,7 @@ def test_one_arm_is_chosen_by_its_index_exactly():
     policy = LinearOae("OAE", 1, 9)
     state, _, _ = at_round(policy, SphereArms(40, 6), 3)
     index = np.where(state.available, policy.index(state), -np.inf)
-    chosen = policy.ask(state).arms
-    np.testing.assert_array_equal(chosen[:, 0], index.argmax(axis=1))
+    np.testing.assert_array_equal(policy.ask(state).arms[:, 0], index.argmax(axis=1))
     np.testing.assert_allclose(state.hope, index.max(axis=1))
 
 
@@ -219,8 +218,7 @@ def test_one_arm_is_chosen_by_its_index_exactly():
 def test_the_alternation_finds_what_enumeration_finds(size):
     """On twelve arms almost always, and it never promises more; the promise is the model's sum over the batch."""
     law, policy = SphereArms(12, 4), LinearOae("OAE", size, 3)
-    rows = np.arange(50)
-    state, _, _ = at_round(policy, law, 1, rows)
+    state, _, _ = at_round(policy, law, 1, np.arange(50))
     most = largest_promise(*policy.plausible(state), state, size)
     asked = policy.ask(state)
     assert (state.hope <= most + 1e-9).all()

@@ -62,8 +62,7 @@ def test_good_arms_are_a_ceiling_and_at_least_one():
 def test_first_hits_count_the_random_batch_and_censored_runs():
     """Round 1 is the random batch; a run that never hits counts as one more than there are rounds."""
     hits = first_hits(made_rows({"A": [1, 4, 11]}))
-    assert hits["first"].tolist() == [1, 4, 11]
-    assert hits["censored"].tolist() == [False, False, True]
+    assert (hits["first"].tolist(), hits["censored"].tolist()) == ([1, 4, 11], [False, False, True])
 
 
 def test_the_law_of_random_batches():
@@ -82,8 +81,7 @@ def test_diverged_runs_are_marked_and_broken_ones_enter_no_mean():
     rows.loc[where, "diverged"] = 1.0
     rows.loc[where & (rows["series"] == "A"), "optimistic"] = np.nan
     assert marked_runs(rows).loc["B"].to_numpy().tolist() == [[False, False], [True, False]]
-    kept = without_broken(rows)
-    assert kept.groupby("series")["replication"].nunique().to_dict() == {"A": 1, "B": 2}
+    assert without_broken(rows).groupby("series")["replication"].nunique().to_dict() == {"A": 1, "B": 2}
     values = batches_until_top(rows, "set", "laptop", batch=3)
     counts = values[values["statistic"].str.endswith("runs") | values["statistic"].str.startswith("runs")]
     assert counts[["series", "statistic", "value"]].to_numpy().tolist() == [
@@ -148,8 +146,7 @@ def test_intervals_of_batches_stay_among_the_numbers_of_batches():
 
 def test_the_bootstrap_interval_covers_a_mean_and_repeats_itself():
     """Coverage over 300 samples of 25 from a geometric law: at least 90%; equal values give an equal interval."""
-    rng = np.random.default_rng(2)
-    samples = rng.geometric(0.2, (300, 25)).astype(float)
+    samples = np.random.default_rng(2).geometric(0.2, (300, 25)).astype(float)
     covered = [low <= 5.0 <= high for low, high in map(bootstrap_interval, samples)]
     assert np.mean(covered) > 0.90 - 3 * np.sqrt(0.09 / 300)
     assert bootstrap_interval(samples[0]) == bootstrap_interval(samples[0].copy())
@@ -166,8 +163,7 @@ def test_the_share_of_runs_that_have_found_a_top_arm():
 
 
 def test_censored_runs_stand_in_the_table():
-    rows = made_rows({"A": [1, 4, 11]})
-    table = hits_table(batches_until_top(rows, "set", "laptop", batch=3))
+    table = hits_table(batches_until_top(made_rows({"A": [1, 4, 11]}), "set", "laptop", batch=3))
     assert "(1 of 3 never)" in table.loc[table["series"] == "A", "set"].item()
 
 
@@ -217,8 +213,7 @@ def test_gains_in_reward_are_paired_and_stand_at_the_end_of_their_block():
     assert rewards["MeanOpt"].tolist() == pytest.approx([1.5, 0.75])
     assert rewards["Greedy"].tolist() == pytest.approx([1.0, 1.0])
     found = both[both["statistic"] == "gain in reward"]
-    assert found["series"].tolist() == ["MeanOpt"] * 2
-    assert found["x"].tolist() == [3, 10]
+    assert (found["series"].tolist(), found["x"].tolist()) == (["MeanOpt"] * 2, [3, 10])
     assert found[["value", "low", "high"]].to_numpy() == pytest.approx(np.array([[0.5] * 3, [-0.25] * 3]))
 
 
@@ -230,8 +225,7 @@ def test_objectives_are_compared_with_mean_opt_of_the_same_strength():
     assert table["value"].tolist() == pytest.approx([0.5, 2.0])
     assert table["n"].tolist() == [3, 2]
     assert table["low"].tolist() == pytest.approx([0.5, 2.0])
-    figure = objectives_figure(values, title="MaxOpt is faster")
-    assert figure.axes[0].get_title(loc="left") == "A\nx"
+    assert objectives_figure(values, title="MaxOpt is faster").axes[0].get_title(loc="left") == "A\nx"
 
 
 def _fit(series, panel, errors):
@@ -313,8 +307,7 @@ def test_random_batches_are_compared_by_their_exact_mean():
     found = first_hit(rows, {})
     arms, last = int(rows["arm_count"].iloc[0]), int(rows["round"].max())
     assert found["RandomBatch"].tolist() == pytest.approx([random_mean(arms, 0.01, 3, last)] * 3)
-    assert found["Greedy"].tolist() == [1.0, 2.0, 3.0]
-    assert batch_limit(rows) == last + 1
+    assert (found["Greedy"].tolist(), batch_limit(rows)) == ([1.0, 2.0, 3.0], last + 1)
 
 
 def test_arms_that_were_tried_count_though_others_look_better():

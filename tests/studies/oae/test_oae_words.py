@@ -12,8 +12,7 @@ from bestarm_studies.oae.verdicts.figures import verdict_counts
 def test_rows_of_a_set_take_a_series_from_the_first_table_that_has_it():
     first = pd.DataFrame({"name": ["hill", "hill"], "series": ["random", "plain"], "value": [1, 2]})
     second = pd.DataFrame({"name": ["hill", "hills"], "series": ["random", "random"], "value": [3, 4]})
-    blogs = pd.DataFrame({"series": ["plain"], "value": [5]})
-    found = by_set(first, second, blogs)
+    found = by_set(first, second, pd.DataFrame({"series": ["plain"], "value": [5]}))
     assert {name: rows["value"].tolist() for name, rows in found.items()} == {
         "hill": [1, 2],
         "hills": [4],

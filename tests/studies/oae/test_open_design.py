@@ -47,8 +47,7 @@ def test_a_landscape_with_the_usual_choices_is_the_usual_one(name, hole):
     """The same function, the same holes."""
     drawn, usual = open_landscape(name, hole=hole), landscape(name, hole=hole)
     np.testing.assert_allclose(drawn.evaluate(MANY), usual.evaluate(MANY), atol=1e-12)
-    assert drawn.gaps == usual.gaps
-    assert drawn.n_arms == open_design.N_ARMS
+    assert (drawn.gaps, drawn.n_arms) == (usual.gaps, open_design.N_ARMS)
 
 
 @pytest.mark.parametrize("hills", HILLS)

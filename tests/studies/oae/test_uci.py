@@ -249,9 +249,7 @@ def test_a_member_is_taken_out_of_its_archive(archive):
     """And only it is kept; the next time it is found where it lies."""
     raw = archive({"folder/day.csv": BIKES.encode(), "folder/hour.csv": b"more"})
     path = fetch("bikes")
-    assert path == raw / "bikes/day.csv"
-    assert path.read_text() == BIKES
-    assert kept(raw) == ["day.csv"]
+    assert (path, path.read_text(), kept(raw)) == (raw / "bikes/day.csv", BIKES, ["day.csv"])
     archive(None, raw=b"not asked again")
     assert fetch("bikes") == path
 
@@ -291,11 +289,9 @@ def test_arms_of_landscapes(name):
     assert len(np.unique(x)) == x.size
     np.testing.assert_array_equal(problem.means, law.evaluate(x))
     low, high = HOLES["one" if name.startswith("One") else "four"]
-    inside = ((x > low) & (x < high)).sum()
-    assert (inside == 0) == name.endswith("Hole")
+    assert (((x > low) & (x < high)).sum() == 0) == name.endswith("Hole")
     measure = 20 - (high - low) * name.endswith("Hole")
-    share = (x < -5).mean()
-    assert abs(share - 5 / measure) < 4.5 * np.sqrt(0.25 * 0.75 / x.size)
+    assert abs((x < -5).mean() - 5 / measure) < 4.5 * np.sqrt(0.25 * 0.75 / x.size)
     np.testing.assert_array_equal(law.take(np.array([7])).features[0], problem.features[7])
     assert (landscape(name, seed=1).take(np.arange(1)).features != problem.features[:1]).all()
 
@@ -342,8 +338,7 @@ def test_the_highest_hill_holds_the_best_arms():
 
 def test_island_and_other_variants():
     """A ring without arms around a summit that is there; wider hills; a factor that leaves the arms alone."""
-    law = landscape("MultiValleyOneDimHole", hole="island")
-    x = law.take(np.arange(10)).features[..., 0]
+    x = landscape("MultiValleyOneDimHole", hole="island").take(np.arange(10)).features[..., 0]
     away = np.abs(x - 7)
     assert not ((away > 0.1) & (away < 1.5)).any()
     assert (away <= 0.1).any()
@@ -406,8 +401,7 @@ def test_each_run_has_a_teacher_of_its_own():
     """Two runs, two responses; features are shared; which runs are fitted together changes no bit."""
     law = stand_in_fitted_instance("BikeSharingDay", (10, 5), steps=60)
     together = law.take(np.arange(20))
-    assert together.features.ndim == 2
-    assert len(np.unique(together.means, axis=0)) == 20
+    assert (together.features.ndim, len(np.unique(together.means, axis=0))) == (2, 20)
     apart = np.concatenate([law.take(some).means for some in (np.array([3]), np.arange(15, 18), np.array([0, 19]))])
     np.testing.assert_array_equal(apart, together.means[[3, 15, 16, 17, 0, 19]])
     refuses(lambda: law.arms, r"call problem\.take")
