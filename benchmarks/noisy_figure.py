@@ -18,10 +18,8 @@ from bestarm_lab.figures.values import as_values, share_interval
 
 ORACLE, RECORDED = "oracle", "share recorded by others"
 KINDS = {"of this study": ("o", "#0072B2"), "came after, or stands beside it": ("s", "#D55E00"), ORACLE: ("X", "black")}
-RIVALS = (
-    "Top-two Thompson", "FC2FB of m-LinGapE", "P1-RAGE", "Peace", "static G-optimal", "MisLid",
-    "MisLid, twice the level",
-)  # fmt: skip
+RIVALS = ("Top-two Thompson", "P1-RAGE", "Peace", "static G-optimal", "MisLid", "MisLid, twice the level")
+RIVALS += ("FC2FB of m-LinGapE",)
 NAMES = {  # policies for fixed confidence, as the study calls them
     "m_lingape greedy": "m-LinGapE (greedy)",
     "m_lingape optimised": "m-LinGapE (optimized)",
