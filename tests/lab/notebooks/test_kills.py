@@ -12,7 +12,6 @@ import sys
 import time
 from pathlib import Path
 
-import nbformat
 import pytest
 import yaml
 
@@ -77,15 +76,9 @@ def start(command: list[str], folder: Path, **variables: str) -> subprocess.Pope
 
 
 @pytest.fixture
-def house(tmp_path):
+def house(tmp_path, tiny_notebook):
     """Return a folder with one notebook that writes its figures slowly, and with figures of an earlier run."""
-    cells = [
-        nbformat.v4.new_code_cell("profile = 'laptop'\noutput_dir = ''", metadata={"tags": ["parameters"]}, id="a"),
-        nbformat.v4.new_code_cell(WRITES, id="b"),
-    ]
-    kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
-    (tmp_path / "notebooks/gse").mkdir(parents=True)
-    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), tmp_path / "notebooks/gse/01_tiny.ipynb")
+    tiny_notebook(WRITES)
     figures = tmp_path / "figures/gse/01_tiny"
     figures.mkdir(parents=True)
     (figures / "fig00.csv").write_text("of an earlier run\n")

@@ -21,8 +21,7 @@ def test_the_page_runs_as_it_stands(capsys, tmp_path, monkeypatch):
         exec(compile(run, "bring_your_policy.md", "exec"), found)
     finally:
         sys.modules.pop("mypolicy", None)
-    shown = capsys.readouterr().out
-    assert re.search(r"^mine +0\.\d\d", shown, re.MULTILINE)
+    assert re.search(r"^mine +0\.\d\d", capsys.readouterr().out, re.MULTILINE)
     rows, own = found["rows"], published("gse", "fig2")[1]
     assert len({len(mine) for _, mine in rows.groupby("series")}) == 1
     own = own[(own["convention"] == "as_written") & (own["replication"] < 200) & own["n_arms"].isin([8, 16])]

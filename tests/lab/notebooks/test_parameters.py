@@ -8,7 +8,6 @@ import sys
 from functools import cache
 from pathlib import Path
 
-import nbformat
 import pandas as pd
 import papermill
 import pytest
@@ -150,8 +149,7 @@ def test_changed_replaces_what_is_named_and_nothing_else(fig2):
         assert {c.replications for c in cells} == {7}
         assert {(c.where["n_arms"], c.budget) for c in cells} == {(4, 20), (8, 40)}
         assert {c.build().sigma for c in cells} == {2.0**0.5}
-    assert list(found.series) == list(fig2.series)
-    assert found.metrics == fig2.metrics
+    assert (list(found.series), found.metrics) == (list(fig2.series), fig2.metrics)
     three = fig2.changed(settings={"eta": 3}).cells("smoke")
     assert {c.policy.eta for c in three if c.series == "GSE-Lin"} == {3}
 
@@ -187,8 +185,7 @@ def test_a_series_keeps_what_is_not_changed():
     series = experiment.changed(budgets=[5], settings={"theta": 0.2}).series
     found = series["AVE-StoOO"]
     assert isinstance(found, Series)
-    assert list(found.budgets) == [5]
-    assert found.problem == {"n_representatives": 10}
+    assert (list(found.budgets), found.problem) == ([5], {"n_representatives": 10})
     assert series["GPOO (S = 10)"].policy.keywords["theta"] == 0.2
 
 
@@ -209,8 +206,7 @@ def test_a_parameter_changes_only_what_has_its_published_value():
 
 
 def test_a_parameter_reaches_the_problems_and_policies_within_a_computation():
-    computation = load_study("gpoo").experiment("tree_growth")
-    found = with_parameters(computation, {"theta": 0.5}, {"theta": 0.1})
+    found = with_parameters(load_study("gpoo").experiment("tree_growth"), {"theta": 0.5}, {"theta": 0.1})
     assert {policy.theta for policy, _ in found.rows.keywords["searches"].values()} == {0.5}
 
 
@@ -227,8 +223,7 @@ def test_a_changed_notebook_writes_below_quick_alone(name):
     """And says in every heading, and in the place of verdicts, what was changed."""
     before = files_now()
     path = run_notebook(name, "smoke", **TINY[name])
-    assert files_now() == before
-    assert path == QUICK / "changed" / "notebooks" / f"{name}.ipynb"
+    assert (files_now(), path) == (before, QUICK / "changed" / "notebooks" / f"{name}.ipynb")
     text = path.read_text(encoding="utf-8")
     for parameter, value in TINY[name].items():
         assert f"{parameter} = {value}" in text
@@ -264,65 +259,48 @@ def test_a_figure_of_changed_parameters_is_headed_by_them(tmp_path, monkeypatch)
     monkeypatch.setattr(section_module, "display", lambda value: shown.append(getattr(value, "data", "")))
     section = Section("gse", "03_adaptive", "smoke", changed={"replications": 5})
     figure = headed(plt.figure(layout="constrained"), "GSE is ahead", "1000 runs")
-    values = pd.DataFrame({"n": [5], "value": [0.5]})
-    section.show("one", figure, values)
+    section.show("one", figure, pd.DataFrame({"n": [5], "value": [0.5]}))
     words = " ".join(text.get_text() for text in figure.texts)
     assert " ".join(words.split()) == "Changed parameters: replications = 5; n = 5 runs"
     section.verdicts()
     assert shown[-1].startswith("Changed parameters: replications = 5. Claims are decided on")
 
 
-def test_an_edited_cell_is_published_nowhere(tmp_path):
+TINY_CODE = """
+import os
+from pathlib import Path
+from bestarm_lab.notebooks.section import Section
+section = Section("gse", "01_tiny", profile, output_dir)
+{}
+(Path(os.environ["BESTARM_OUTPUT"]) / "x.csv").write_text("1\\n")
+"""
+
+
+def test_an_edited_cell_is_published_nowhere(tmp_path, tiny_notebook):
     """A notebook whose parameters cell was edited and saved leaves figures and notebook as they are."""
-    root = house(tmp_path, "replications = 5\n", "{1: 2}")
-    ran = start(root, "gse/01_tiny").communicate(timeout=240)
+    path = tiny_notebook(TINY_CODE.format("{1: 2}"), "replications = 5")
+    ran = start(tmp_path).communicate(timeout=240)
     assert "parameters are changed" in ran[0], ran
-    assert not (root / "figures/gse/01_tiny").exists()
-    assert (root / "_quick/changed/figures/gse/01_tiny/x.csv").is_file()
-    assert (
-        "outputs" not in json.loads((root / "notebooks/gse/01_tiny.ipynb").read_text())["cells"][1]
-        or not json.loads((root / "notebooks/gse/01_tiny.ipynb").read_text())["cells"][1]["outputs"]
-    )
+    assert not (tmp_path / "figures/gse/01_tiny").exists()
+    assert (tmp_path / "_quick/changed/figures/gse/01_tiny/x.csv").is_file()
+    assert not json.loads(path.read_text())["cells"][1].get("outputs")
 
 
-def test_two_runs_of_one_notebook_at_once_both_end_well(tmp_path):
+def test_two_runs_of_one_notebook_at_once_both_end_well(tmp_path, tiny_notebook):
     """Each has a folder of its own; the figures of one of them are published whole."""
-    root = house(tmp_path, "replications = None\n", "__import__('time').sleep(2)")
-    both = [start(root, "gse/01_tiny") for _ in range(2)]
+    tiny_notebook(TINY_CODE.format("__import__('time').sleep(2)"), "replications = None")
+    both = [start(tmp_path) for _ in range(2)]
     said = [process.communicate(timeout=240) for process in both]
     assert [process.returncode for process in both] == [0, 0], said
-    assert (root / "figures/gse/01_tiny/x.csv").read_text() == "1\n"
-    assert not [p for p in root.rglob(".*") if p.name.startswith(".01_tiny")]
+    assert (tmp_path / "figures/gse/01_tiny/x.csv").read_text() == "1\n"
+    assert not [p for p in tmp_path.rglob(".*") if p.name.startswith(".01_tiny")]
 
 
-def house(root: Path, parameter: str, body: str) -> Path:
-    """Make a root with one notebook that has a parameter, published at None, and writes one file."""
-    cells = [
-        nbformat.v4.new_code_cell(
-            f'profile = "laptop"\noutput_dir = "_quick"\n{parameter}', metadata={"tags": ["parameters"]}, id="a"
-        ),
-        nbformat.v4.new_code_cell(
-            "import os\nfrom pathlib import Path\nfrom bestarm_lab.notebooks.section import Section\n"
-            f'section = Section("gse", "01_tiny", profile, output_dir)\n{body}\n'
-            '(Path(os.environ["BESTARM_OUTPUT"]) / "x.csv").write_text("1\\n")',
-            id="b",
-        ),
-    ]
-    kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
-    (root / "notebooks/gse").mkdir(parents=True)
-    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), root / "notebooks/gse/01_tiny.ipynb")
-    return root
-
-
-def start(root: Path, name: str) -> subprocess.Popen:
-    command = [sys.executable, "-c", f"from bestarm_lab.notebooks.runner import run_notebook; run_notebook({name!r})"]
+def start(root: Path) -> subprocess.Popen:
+    command = "from bestarm_lab.notebooks.runner import run_notebook; run_notebook('gse/01_tiny')"
+    environment, pipe = os.environ | {"BESTARM_ROOT": str(root)}, subprocess.PIPE
     return subprocess.Popen(
-        command,
-        cwd=root,
-        env=os.environ | {"BESTARM_ROOT": str(root)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+        [sys.executable, "-c", command], cwd=root, env=environment, stdout=pipe, stderr=pipe, text=True
     )
 
 
