@@ -113,11 +113,8 @@ def same_pulls(
 
     ``max_pulls`` and ``choice`` are those of a page and of a `Bench`, if given; ``draws`` makes arguments from a bench.
     """
-    choice, cap, draws = (
-        others.pop("choice", int),
-        others.get("max_pulls", 10**9),
-        others.pop("draws", lambda bench: {}),
-    )
+    choice, draws = others.pop("choice", int), others.pop("draws", lambda bench: {})
+    cap = others.get("max_pulls", 10**9)
     fast, answers = drive(policy, problem, streams, cap), []
     for r in range(len(streams.replications)):
         bench = Bench(problem, streams.take(np.array([r])), policy.label, choice)

@@ -121,13 +121,7 @@ def test_averages_are_symmetric_and_do_not_change_under_shifts_and_reflections(l
 
 
 @settings(max_examples=60)
-@given(
-    depth=st.integers(0, 12),
-    other_depth=st.integers(0, 12),
-    arity=st.integers(2, 4),
-    place=st.floats(0, 0.999),
-    other_place=st.floats(0, 0.999),
-)
+@given(st.integers(0, 12), st.integers(0, 12), st.integers(2, 4), st.floats(0, 0.999), st.floats(0, 0.999))
 def test_the_average_over_a_cell_is_the_mean_of_those_over_its_children(depth, other_depth, arity, place, other_place):
     """The law of total expectation; cells and children fall on both sides of the switch to Gauss's rule."""
     kernel, partition = Stationary("rbf", 0.1, 0.05), Partition(arity, 1, (0.0, 0.0), (1.0, 0.5))
@@ -211,12 +205,7 @@ def test_averages_broadcast_boxes_against_boxes_and_points():
 
 
 @settings(max_examples=30)
-@given(
-    lower=st.lists(corners, min_size=1, max_size=3),
-    width=st.floats(0.01, 3.0),
-    lengthscale=st.floats(0.02, 1.0),
-    power=st.integers(0, 30),
-)
+@given(st.lists(corners, min_size=1, max_size=3), st.floats(0.01, 3.0), st.floats(0.02, 1.0), st.integers(0, 30))
 def test_quadrature_averages_polynomials_exactly(lower, width, lengthscale, power):
     """The mean of x^power over a side, which Gauss's rule with 16 nodes has exactly up to the power 31."""
     lower = np.array(lower)

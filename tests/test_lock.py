@@ -76,20 +76,18 @@ def test_tools_of_the_site_are_locked_beside_the_rest():
         assert requirement.specifier.contains(version(here[name])), f"{requirement}: {RENEW}"
 
 
-def test_the_site_is_made_with_its_own_tools(tmp_path):
-    """Commands as make would run them: a setup first, then hashed tools in a folder of their own."""
+@pytest.fixture
+def commands(tmp_path):
+    """Return the commands that make would run, as a function of its arguments."""
     if shutil.which("make") is None:
         pytest.skip("there is no make here")
-    ask = [
-        "make",
-        "--dry-run",
-        "--no-print-directory",
-        "site",
-        f"SITE_TOOLS={tmp_path}/tools",
-        f"VENV={tmp_path}/new",
-        f"BIN={tmp_path}/new/bin",
-    ]
-    said = subprocess.run(ask, cwd=ROOT, capture_output=True, text=True, check=True).stdout.replace("\\\n", " ")
+    ask = ["make", "--dry-run", "--no-print-directory", f"VENV={tmp_path}/new", f"BIN={tmp_path}/new/bin"]
+    return lambda *more: subprocess.run([*ask, *more], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
+def test_the_site_is_made_with_its_own_tools(commands, tmp_path):
+    """A setup first, then hashed tools in a folder of their own."""
+    said = commands("site", f"SITE_TOOLS={tmp_path}/tools").replace("\\\n", " ")
     tools = next(line for line in said.splitlines() if "--target" in line)
     assert "--no-deps --require-hashes" in tools
     assert "locks/site.lock" in tools
@@ -134,13 +132,9 @@ def test_the_lock_is_what_is_declared_and_what_that_depends_on():
     assert here - needed == set(), f"needed by nothing: {RENEW}"
 
 
-def test_setup_asks_for_hashes_and_then_for_torch(tmp_path):
-    """Commands as make would run them. Torch, which has no hashes, needs a command of its own."""
-    if shutil.which("make") is None:
-        pytest.skip("there is no make here")
-    ask = ["make", "--dry-run", "setup", f"VENV={tmp_path}/new", f"BIN={tmp_path}/new/bin", "PIP_ARGS=--an-option"]
-    said = subprocess.run(ask, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    installs = [line for line in said.splitlines() if " pip install " in line]
+def test_setup_asks_for_hashes_and_then_for_torch(commands):
+    """Torch, which has no hashes, needs a command of its own."""
+    installs = [line for line in commands("setup", "PIP_ARGS=--an-option").splitlines() if " pip install " in line]
     assert all(line.endswith(" --an-option") for line in installs)
     hashed, torch, project = installs
     assert "--require-hashes --requirement locks/requirements.lock " in hashed

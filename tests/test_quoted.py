@@ -29,21 +29,17 @@ CELLS = [
 @pytest.fixture
 def place(tmp_path, monkeypatch):
     """A notebook as Jupyter writes it, a table of its figures and verdicts of its study."""
-    cells = [
-        {"cell_type": "markdown", "id": f"c{i}", "metadata": {}, "source": source} for i, source in enumerate(CELLS)
-    ]
-    cells.append(
-        {"cell_type": "code", "id": "c9", "metadata": {}, "outputs": [], "source": ['section.show("fig", "1 of 2")\n']}
-    )
+    cells = [{"cell_type": "markdown", "id": f"c{i}", "metadata": {}, "source": s} for i, s in enumerate(CELLS)]
+    code = ['section.show("fig", "1 of 2")\n']
+    cells.append({"cell_type": "code", "id": "c9", "metadata": {}, "outputs": [], "source": code})
     file = tmp_path / "s" / "01_a.ipynb"
     file.parent.mkdir()
     text = json.dumps({"cells": cells, "nbformat": 4}, indent=1, ensure_ascii=False) + "\n"
     file.write_text(text, encoding="utf-8")
     table = pd.DataFrame({"panel": "p", "series": ["a", "b", "b"], "x": [1, 1, 2], "value": [0.5, 0.25, 0.75]})
     (tmp_path / "s" / "01_a").mkdir()
-    table.assign(convention=["as_written", "as_written", "as_coded"]).to_csv(
-        tmp_path / "s" / "01_a" / "fig.csv", index=False
-    )
+    table["convention"] = ["as_written", "as_written", "as_coded"]
+    table.to_csv(tmp_path / "s" / "01_a" / "fig.csv", index=False)
     for name in ("NOTEBOOKS", "FIGURES", "RESULTS"):
         monkeypatch.setattr(quoted, name, tmp_path)
     yield file
@@ -52,14 +48,8 @@ def place(tmp_path, monkeypatch):
 
 
 def entry(text, *numbers, figure="", holds=()):
-    return quoted.Quoted(
-        "s",
-        "01_a",
-        text,
-        figure,
-        tuple({"from": "fig"} | q for q in numbers),
-        tuple({"from": "fig"} | q for q in holds),
-    )
+    numbers, holds = (tuple({"from": "fig"} | q for q in queries) for queries in (numbers, holds))
+    return quoted.Quoted("s", "01_a", text, figure, numbers, holds)
 
 
 SAID = 'accuracy is {:.3f}, and "{:word}" of'
@@ -91,10 +81,7 @@ def test_a_title_is_shown_and_not_rewritten(place, monkeypatch, capsys):
     assert place.read_bytes() == before
 
 
-@refusing(
-    ("accuracy was {:.3f}", "has 0 places"),
-    ("{:.3f}", "has 5 places"),
-)
+@refusing(("accuracy was {:.3f}", "has 0 places"), ("{:.3f}", "has 5 places"))
 def test_a_sentence_stands_at_one_place(text, place):
     entry(text, {"series": "a"}).fault()
 

@@ -141,22 +141,14 @@ def test_prose_keeps_the_rules_of_english(rule):
 
 
 def test_the_rules_of_english_find_what_they_are_for():
-    bad = [
-        "all rows but for two",
-        "in the place of 9",
-        "a file found nowhere",
-        "12.2 batches for 8.9.",
-        "five candidates at the bench",
-        "a search that knows nothing",
+    bad_and_good = [
+        ("all rows but for two", "all rows except two"),
+        ("in the place of 9", "in place of 9"),
+        ("a file found nowhere", "the data are not public"),
+        ("12.2 batches for 8.9.", "12.2 batches, 8.9 of chance"),
+        ("five candidates at the bench", "five candidates that are being measured"),
+        ("a search that knows nothing", "run for 30 minutes"),
     ]
-    good = [
-        "all rows except two",
-        "in place of 9",
-        "the data are not public",
-        "12.2 batches, 8.9 of chance",
-        "five candidates that are being measured",
-        "run for 30 minutes",
-    ]
-    for (rule, pattern), wrong, right in zip(IDIOMS.items(), bad, good, strict=True):
+    for (rule, pattern), (wrong, right) in zip(IDIOMS.items(), bad_and_good, strict=True):
         assert re.search(pattern, wrong), rule
         assert not any(re.search(p, right) for p in IDIOMS.values()), right

@@ -147,6 +147,14 @@ def restarted(self, state):
     return Ask(asked.arms, np.ones_like(asked.counts))
 
 
+def least_known(state):
+    return (state.pulls.sum(axis=0) + 0.1 * state.sums.sum(axis=0)).argmin()
+
+
+def counting_padding(self, state, asked, totals):
+    Old.tell(self, state, Ask(asked.arms, np.ones_like(asked.counts)), totals)
+
+
 def by_rewards(self, state):
     state.rounds[:] = state.pulls.sum(axis=1)  # failed evaluations are none
     return Old.ask(self, state)
@@ -201,21 +209,11 @@ SEEDLESS = mistaken("Seedless", start=starting(lambda arms, streams: {"key": np.
 BY_PLACE = mistaken(
     "ByPlace", start=starting(lambda arms, streams: {"replications": np.arange(len(streams.replications))})
 )
-GOSSIP = mistaken(
-    "Gossip",
-    recommend=lambda self, state: np.full(
-        (len(state.sums), 1), (state.pulls.sum(axis=0) + 0.1 * state.sums.sum(axis=0)).argmin()
-    ),
-)
+GOSSIP = mistaken("Gossip", recommend=lambda self, state: np.full((len(state.sums), 1), least_known(state)))
 HIDDEN_LIST = mistaken(
     "HiddenList", start=starting(lambda arms, streams: {"prior": [0] * len(streams.replications)}), ask=rising
 )
-LEARNS_PADDING = mistaken(
-    "LearnsPadding",
-    12,
-    0.0,
-    tell=lambda self, state, asked, totals: Old.tell(self, state, Ask(asked.arms, np.ones_like(asked.counts)), totals),
-)
+LEARNS_PADDING = mistaken("LearnsPadding", 12, 0.0, tell=counting_padding)
 FRAGILE = mistaken("Fragile", tell=fragile)
 COUNTS_REWARDS = mistaken("CountsRewards", 4, ask=by_rewards)
 OVERWRITES = mistaken("Overwrites", tell=overwriting)

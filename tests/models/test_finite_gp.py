@@ -19,9 +19,7 @@ from bestarm.models.gp_hyper import (
 from bestarm.streams import Streams
 
 SETTINGS = {"lengthscale": (0.3, 0.5), "signal": 1.7, "noise": 0.04}
-FLAT = GammaPriors(
-    (1.0, 1e-9), (1.0, 1e-9), (1.0, 1e-9), (1e-6, 1e6), (1e-3, 1e4), (1e-8, 1e2)
-)  # a density that is almost constant
+FLAT = GammaPriors(*[(1.0, 1e-9)] * 3, (1e-6, 1e6), (1e-3, 1e4), (1e-8, 1e2))  # a density that is almost constant
 
 
 def candidates(n: int = 40, d: int = 2, replications: int = 0, seed: int = 0) -> np.ndarray:
@@ -59,9 +57,7 @@ def test_one_observation_in_closed_form():
     gp = FiniteGP.start(Arms(x), 1, 1, **SETTINGS)
     gp.learn(np.array([[6]]), np.array([[2.5]]))
     k = 1.7 * np.exp(-0.5 * (((x - x[6]) / [0.3, 0.5]) ** 2).sum(axis=1))
-    means, variances = gp.predict()
-    np.testing.assert_allclose(means[0], k * 2.5 / 1.74, atol=1e-12)
-    np.testing.assert_allclose(variances[0], 1.7 - k**2 / 1.74, atol=1e-12)
+    np.testing.assert_allclose([*gp.predict()[0], *gp.predict()[1]], [k * 2.5 / 1.74, 1.7 - k**2 / 1.74], atol=1e-12)
 
 
 def test_hallucinating_is_refitting_with_the_mean_as_reward():
@@ -100,21 +96,16 @@ def test_what_failed_leaves_no_trace(failed):
     assert gp.n_known[0] == gp.n_rows[0] == len(kept)
 
 
-def test_padding_and_several_pulls():
-    """Count 0 is padding; a sum of two pulls is one reward, their mean."""
+def test_padding_several_pulls_offset_and_scale():
+    """Count 0 is padding, a sum of two pulls their mean; (reward - offset) / scale, and predictions in its units."""
     gp, other = (FiniteGP.start(Arms(candidates()), 1, 3, **SETTINGS) for _ in range(2))
     gp.learn(np.array([[3, 7]]), np.array([[5.0, 3.0]]), np.array([[0, 2]]))
     other.learn(np.array([[7]]), np.array([[1.5]]))
     np.testing.assert_allclose(gp.means, other.means)
-
-
-def test_offset_and_scale():
-    """The model is of (reward - offset) / scale, and predictions are in units of the reward."""
     arms, y = np.array([[3, 7, 20]]), np.array([[1.0, -0.5, 0.2]])
-    plain, moved = (
-        FiniteGP.start(Arms(candidates()), 1, 3, **SETTINGS, **own)
-        for own in ({"constant": 0.5}, {"constant": 0.5, "offset": 100.0, "scale": 7.0})
-    )
+    settings = SETTINGS | {"constant": 0.5}
+    plain = FiniteGP.start(Arms(candidates()), 1, 3, **settings)
+    moved = FiniteGP.start(Arms(candidates()), 1, 3, **settings, offset=100.0, scale=7.0)
     plain.learn(arms, y)
     moved.learn(arms, 100.0 + 7.0 * y)
     np.testing.assert_allclose(moved.means, plain.means, atol=1e-12)
@@ -201,9 +192,8 @@ def test_slice_samples_without_data_have_the_prior():
     """Gamma laws of the parameters (Kolmogorov and Smirnov on thinned samples), within wide bounds."""
     priors = GammaPriors((3.0, 2.0), (2.5, 5.0), (2.0, 10.0), (1e-6, 1e6), (1e-6, 1e6), (1e-6, 1e6))
     table = priors.table(1)
-    samples = slice_sweeps(
-        np.zeros(3), np.empty((1, 0)), np.empty(0), 0.0, table, 6000, Streams.first(1).key("slices"), 0, 0
-    )[100::6]
+    key, nothing = Streams.first(1).key("slices"), (np.empty((1, 0)), np.empty(0))
+    samples = slice_sweeps(np.zeros(3), *nothing, 0.0, table, 6000, key, 0, 0)[100::6]
     for i, (shape, rate) in enumerate((priors.signal, priors.lengthscale, priors.noise)):
         assert stats.kstest(np.exp(samples[:, i]), stats.gamma(shape, scale=1 / rate).cdf).pvalue > 1e-3
 

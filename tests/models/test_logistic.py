@@ -1,8 +1,8 @@
 """Logistic scores of arms: against statsmodels, under separation, and what is refused."""
 
 import numpy as np
-import pytest
 import statsmodels.api as sm
+from refusals import refusing
 from scipy.special import expit
 
 from bestarm.models.arm_estimates import logistic_scores
@@ -56,17 +56,11 @@ def test_dead_arms_and_failed_evaluations_are_left_out():
     assert (found[:, 0] == 0).all()
 
 
-@pytest.mark.parametrize(("total", "words"), [(0.5, "0.5 from 3"), (-1.0, "-1.0 from 3"), (4.0, "4.0 from 3")])
-def test_rewards_that_are_not_0_or_1_are_refused(total, words):
+@refusing(
+    *[(t, 1.0, rf"0 or 1, got a total of {t} from 3 pulls at index \(1, 2\); use a") for t in (0.5, -1.0, 4.0)],
+    *[(1.0, ridge, "ridge must be positive, got") for ridge in (0.0, -1.0, np.inf, np.nan)],
+)
+def test_rewards_that_are_not_0_or_1_and_a_ridge_that_is_not_positive_are_refused(total, ridge):
     counts, totals = np.full((2, 3), 3), np.ones((2, 3))
     totals[1, 2] = total
-    with pytest.raises(ValueError, match=rf"rewards of 0 or 1, got a total of {words} pulls at index \(1, 2\); use a"):
-        logistic_scores(np.eye(3)[None], np.zeros(2, int), np.ones((2, 3), bool), counts, totals)
-
-
-@pytest.mark.parametrize("ridge", [0.0, -1.0, np.inf, np.nan])
-def test_a_ridge_that_is_not_positive_is_refused(ridge):
-    with pytest.raises(ValueError, match="ridge must be positive, got"):
-        logistic_scores(
-            np.eye(2)[None], np.zeros(1, int), np.ones((1, 2), bool), np.ones((1, 2), int), np.ones((1, 2)), ridge
-        )
+    logistic_scores(np.eye(3)[None], np.zeros(2, int), np.ones((2, 3), bool), counts, totals, ridge)

@@ -140,12 +140,11 @@ def test_answer_is_that_of_the_round_with_the_smallest_bound(drive):
     problem = LinearBandit("canonical", np.eye(6), np.zeros(6), SIGMA)
     streams = Streams.first(30, seed=SEED, instance="bound")
     seen: list[tuple[np.ndarray, np.ndarray]] = []
-    run = drive(
-        BayesGap(60, SIGMA).as_coded(),
-        problem,
-        streams,
-        on_round=lambda state: seen.append((state.smallest_bound.copy(), state.recommended[:, 0].copy())),
-    )
+
+    def note(state):
+        seen.append((state.smallest_bound.copy(), state.recommended[:, 0].copy()))
+
+    run = drive(BayesGap(60, SIGMA).as_coded(), problem, streams, on_round=note)
     bounds, answers = (np.array(part)[1:] for part in zip(*seen, strict=True))  # from the end of the first pass on
     assert (np.diff(bounds, axis=0) <= 0).all()
     assert not (np.diff(answers, axis=0) != 0)[np.diff(bounds, axis=0) == 0].any()

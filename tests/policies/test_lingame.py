@@ -93,18 +93,18 @@ def test_closest_alternative_is_the_minimum_over_the_half_spaces(seed, n_arms, n
     design = (x.T * weights) @ x
     arm, value, difference = closest_alternative(x, weights, means, best)
 
+    def distance(model):
+        return 0.5 * (theta - model) @ design @ (theta - model)
+
     minima = {}
     for a in range(len(x)):
         if a != best:
             d = x[a] - x[best]
             start = theta - d * (d @ theta) / (d @ d)  # in the half-space, not the minimum
+            half = {"type": "ineq", "fun": lambda model, d=d: d @ model, "jac": lambda model, d=d: d}
+            options = {"method": "SLSQP", "options": {"ftol": 1e-14, "maxiter": 500}}
             minima[a] = minimize(
-                lambda model: 0.5 * (theta - model) @ design @ (theta - model),
-                start,
-                jac=lambda model: design @ (model - theta),
-                constraints={"type": "ineq", "fun": lambda model, d=d: d @ model, "jac": lambda model, d=d: d},
-                method="SLSQP",
-                options={"ftol": 1e-14, "maxiter": 500},
+                distance, start, jac=lambda model: design @ (model - theta), constraints=half, **options
             )
     nearest = min(minima, key=lambda a: minima[a].fun)
     assert value == pytest.approx(minima[nearest].fun, rel=1e-4, abs=1e-8)
@@ -129,12 +129,10 @@ def test_both_conventions_agree_with_the_naive_algorithm_on_the_hard_instance(dr
 
 def test_every_deviation_alone_agrees_with_the_naive_algorithm(drive):
     """All 16 combinations of the named differences, on an instance on which they stop, two replications each."""
-    options = product(("C", "D"), ("learner", "counts"), (True, False), (True, False))
+    names = ("tracking", "best_response", "noise_in_statistic", "squared_norm")
     stopped = 0
-    for tracking, response, noise, squared in options:
-        policy = LinGame(
-            tracking=tracking, best_response=response, noise_in_statistic=noise, squared_norm=squared, regulariser=0.3
-        )
+    for parts in product(("C", "D"), ("learner", "counts"), (True, False), (True, False)):
+        policy = LinGame(regulariser=0.3, **dict(zip(names, parts, strict=True)))
         stopped += assert_judged(drive, policy, EASY, 2, 400)
     assert stopped > 16
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from hills import run
 from refusals import refused, refuses
 from scipy import stats
 
@@ -53,12 +54,7 @@ def line(n_arms: int = 20, n: int = 3) -> NoiselessArms:
 
 def batches(policy, problem, n: int = 3, instance: str = "line") -> np.ndarray:
     """Return the arms that each replication pulled, in order, shape (n, pulls)."""
-    state, pulled, found = started(policy, problem, n, instance), problem.arms.no_pulls(n), []
-    while not policy.finished(state).all():
-        asked = policy.ask(state)
-        found.append(asked.arms)
-        policy.tell(state, asked, problem.rewards(asked, pulled, Streams.first(n, instance=instance)))
-    return np.concatenate(found, axis=1)
+    return np.concatenate(run(policy, problem, Streams.first(n, instance=instance))[1], axis=1)
 
 
 def started(policy, problem, n: int = 3, instance: str = "line"):
@@ -307,11 +303,8 @@ def test_one_hill_is_climbed():
     settings = {"batch": 3, "rounds": 10, "hidden": (10, 5), "steps": 600, "standardise": True}
     problem = landscape("OneHillValleyOneDim", 300).take(np.arange(12))
     good = np.sort(problem.means, axis=1)[:, -6][:, None]
-    for policy in (
-        Oae("Greedy", **settings),
-        Oae("MeanOpt", **settings, optimism=0.01),
-        EnsembleSearch("Ensemble", **settings, members=4),
-    ):
+    ensemble = EnsembleSearch("Ensemble", **settings, members=4)
+    for policy in (Oae("Greedy", **settings), Oae("MeanOpt", **settings, optimism=0.01), ensemble):
         arms = batches(policy, problem, 12)
         reached = (np.take_along_axis(problem.means, arms, axis=1) >= good).any(axis=1)
         assert reached.mean() >= 0.75  # a random search: 1 - C(294, 30) / C(300, 30) = 0.47
@@ -326,10 +319,13 @@ class Rigged(RandomBatch):
         return top_batch(state.scores, state.available, state.scores, size)
 
 
+LINE_OF_SIX = NoiselessArms("six", np.arange(6.0)[:, None], np.arange(6.0)[None])
+
+
 def test_observer_findings_by_hand():
     """Rewards, distances and optimism of batches of two among six arms; the choices are those of the policy."""
     x = np.array([0.0, 1.0, 3.0, 4.0, 8.0, 8.0])[:, None]
-    problem = NoiselessArms("six", x, np.array([[0.0, 1.0, 2.0, 3.0, 4.0, 5.0]]))
+    problem = NoiselessArms("six", x, np.arange(6.0)[None])
     policy = Rigged("rigged", 2, 3)
     observer = BatchObserver(policy, problem)
     streams = Streams.first(2, instance="six")
@@ -349,30 +345,26 @@ def test_observer_findings_by_hand():
     assert found["diverged"].tolist() == [0.0, 0.0, 1.0, 1.0, 0.0, 0.0]
 
 
-def test_observer_is_not_optimistic_when_the_model_promises_too_little():
-    """The model's outputs over the batch against the best batch still to be had; NaN distance of single arms."""
-    problem = NoiselessArms("six", np.arange(6.0)[:, None], np.array([[0.0, 1.0, 2.0, 3.0, 4.0, 5.0]]))
-
-    class Modest(Rigged):
-        def choose(self, state, size):
-            chosen = super().choose(state, size)
-            state.scores = state.scores - 1e-3
-            return chosen
-
-    observer = BatchObserver(Modest("modest", 1, 3), problem)
-    simulate(observer, problem, Streams.first(2, instance="six"), metrics={})
-    found = observer.findings(np.arange(2))
-    assert (found.loc[found["round"] == 2, "optimistic"] == 0.0).all()
-    assert found["distance"].isna().all()
+class Modest(Rigged):
+    def choose(self, state, size):
+        chosen = super().choose(state, size)
+        state.scores = state.scores - 1e-3
+        return chosen
 
 
-def test_what_is_left_over_was_chosen_without_a_model():
-    """The last batch takes all arms; no fit of an earlier round speaks for it."""
-    problem = NoiselessArms("six", np.arange(6.0)[:, None], np.array([[0.0, 1.0, 2.0, 3.0, 4.0, 5.0]]))
-    observer = BatchObserver(Rigged("rigged", 2, 3), problem)
-    simulate(observer, problem, Streams.first(2, instance="six"), metrics={})
-    found = observer.findings(np.arange(2))
-    assert found.loc[found["round"] == 3, "optimistic"].isna().all()
+def test_observer_is_not_optimistic_when_the_model_promises_too_little_or_was_not_asked():
+    """The model's outputs over the batch against the best batch still to be had; NaN distance of single arms.
+
+    The last batch takes all arms; no fit of an earlier round speaks for it.
+    """
+    found = []
+    for policy in (Modest("modest", 1, 3), Rigged("rigged", 2, 3)):
+        observer = BatchObserver(policy, LINE_OF_SIX)
+        simulate(observer, LINE_OF_SIX, Streams.first(2, instance="six"), metrics={})
+        found.append(observer.findings(np.arange(2)))
+    assert (found[0].loc[found[0]["round"] == 2, "optimistic"] == 0.0).all()
+    assert found[0]["distance"].isna().all()
+    assert found[1].loc[found[1]["round"] == 3, "optimistic"].isna().all()
 
 
 QUANTILE = 0.05  # two arms of 40

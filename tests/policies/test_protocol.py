@@ -140,14 +140,20 @@ def test_the_order_of_ask_and_tell_is_kept(policy):
 
 
 @POLICIES
-def test_lists_are_as_good_as_arrays(policy):
-    """Nested lists and whole numbers, of requests and of rewards; the search is the same."""
+def test_lists_are_as_good_as_arrays_and_fewer_pulls_than_asked_may_be_told(policy):
+    """Nested lists and whole numbers: the search is the same; of pulls that were not made a smaller count, or 0."""
     state, lists = started(policy), started(policy)
     for asked in rounds_of(policy, state, 3):
         same = policy.ask(lists)
         np.testing.assert_array_equal(same.arms, asked.arms)
         policy.tell(lists, Ask(asked.arms.tolist(), asked.counts.tolist()), rewards_of(policy, asked).tolist())
     np.testing.assert_array_equal(policy.recommend(state), policy.recommend(lists))
+    state = started(policy, 2)
+    asked = policy.ask(state)
+    counts = np.maximum(asked.counts - 1, 0)
+    counts[1] = 0
+    policy.tell(state, Ask(asked.arms, counts), counts * 0.5)
+    assert not policy.finished(state).any() or (policy.recommend(state) >= 0).all()
 
 
 @POLICIES
@@ -174,24 +180,17 @@ def test_where_everything_failed_the_recommendation_says_so(policy):
                 policy.recommend(state)
 
 
-def test_the_warning_counts_replications():
+def test_the_warning_counts_replications_and_a_request_that_was_changed_is_noticed():
+    """The arms of the request itself, altered after it was asked."""
     policy = lin_ucb(20)
     state = started(policy, 3)
-    asked = policy.ask(state)
-    policy.tell(state, asked, [[np.nan], [1.0], [np.nan]])
+    policy.tell(state, policy.ask(state), [[np.nan], [1.0], [np.nan]])
     with pytest.warns(NothingLearned, match="LinUCB: nothing was learned in 2 of 3 replications"):
         policy.recommend(state)
-
-
-@POLICIES
-def test_fewer_pulls_than_asked_may_be_told(policy):
-    """A finished replication of the loop, a pull that was not made: a smaller count, down to 0."""
-    state = started(policy, 2)
+    state = started(policy)
     asked = policy.ask(state)
-    counts = np.maximum(asked.counts - 1, 0)
-    counts[1] = 0
-    policy.tell(state, Ask(asked.arms, counts), counts * 0.5)
-    assert not policy.finished(state).any() or (policy.recommend(state) >= 0).all()
+    np.add(asked.arms, 1, out=asked.arms)
+    says(policy, state, asked, [[1.0]], "is not what the last ask returned|does not exist")
 
 
 def test_measurements_from_before_the_search_can_be_told():
@@ -207,33 +206,18 @@ def test_measurements_from_before_the_search_can_be_told():
     policy.tell(state, asked, rewards_of(policy, asked))
 
 
-def test_a_request_that_was_changed_is_noticed():
-    """The arms of the request itself, altered after it was asked."""
-    policy = lin_ucb(20)
-    state = started(policy)
-    asked = policy.ask(state)
-    np.add(asked.arms, 1, out=asked.arms)
-    says(policy, state, asked, [[1.0]], "is not what the last ask returned|does not exist")
-
-
 @POLICIES
-def test_policies_are_still_plain_records(policy):
-    """`replace` and pickle give an equal policy, whose first request is the same."""
+def test_policies_are_plain_records_and_what_is_searched_is_checked_before_the_start(policy):
+    """`replace` and pickle give an equal policy; an array, the wrong kind of arms, and streams that are none."""
     for other in (replace(policy), pickle.loads(pickle.dumps(policy))):
         assert other == policy
         np.testing.assert_array_equal(other.ask(started(other)).arms, policy.ask(started(policy)).arms)
-
-
-@POLICIES
-def test_what_is_searched_is_checked_before_the_start(policy):
-    """An array, cells where arms are wanted or the other way round, and streams that are none."""
     other = CELLS if arms_for(policy) is not CELLS else Arms(np.eye(3))
     message = "searches Arms, got a Partition|searches the cells of a .*Partition, got Arms"
     refuses(lambda: policy.start(other, Streams.first(1)), message)
-    with pytest.raises(ValueError, match="searches Arms or the cells of a Partition, got ndarray; write Arms"):
-        policy.start(np.eye(3), Streams.first(1))
-    with pytest.raises(ValueError, match=r"streams must be Streams, got int; Streams.first\(1\) is one search"):
-        policy.start(arms_for(policy), 1)
+    message = "searches Arms or the cells of a Partition, got ndarray; write Arms"
+    refuses(lambda: policy.start(np.eye(3), Streams.first(1)), message)
+    refuses(lambda: policy.start(arms_for(policy), 1), r"streams must be Streams, got int; Streams.first\(1\) is one")
 
 
 test_features_that_are_no_numbers_are_refused = refused(
@@ -248,7 +232,8 @@ test_features_that_are_no_numbers_are_refused = refused(
 
 @pytest.mark.parametrize("n", [1.5, 2.0, "2", None, True])
 def test_a_number_of_replications_is_whole(n):
-    """Not 1.5, which used to make two."""
+    """Not 1.5, which used to make two; and at least 1."""
+    refuses(lambda: Streams.first(0), "n_replications must be at least 1, got 0")
     refuses(lambda: Streams.first(n), "n_replications must be a whole number, got")
 
 

@@ -21,6 +21,7 @@ from bestarm.streams import Streams
 from bestarm_plain.ucb_glm import ucb_glm
 
 SEED = 20261120
+SHAPES = {"seed": st.integers(0, 2**32 - 1), "n_arms": st.integers(1, 8), "d": st.integers(1, 6)}
 
 
 def instance(seed: int, n_arms: int, n_features: int) -> LinearBandit:
@@ -37,14 +38,7 @@ def random_data(seed: int, n_arms: int, d: int, most: int) -> tuple[np.ndarray, 
 @settings(max_examples=60)
 @example(seed=1952069435, n_arms=1, d=4, most=36, start=-30.0, ridge=3.0)  # whole Newton steps cycle
 @example(seed=3013236045, n_arms=2, d=4, most=36, start=-10.427135212517229, ridge=3.0)
-@given(
-    seed=st.integers(0, 2**32 - 1),
-    n_arms=st.integers(1, 8),
-    d=st.integers(1, 5),
-    most=st.integers(1, 40),
-    start=st.floats(-30, 30),
-    ridge=st.sampled_from([1e-4, 0.1, 3.0]),
-)
+@given(**SHAPES, most=st.integers(1, 40), start=st.floats(-30, 30), ridge=st.sampled_from([1e-4, 0.1, 3.0]))
 def test_estimate_is_the_stationary_point_from_any_start(seed, n_arms, d, most, start, ridge):
     """The gradient vanishes, separated or not, and the start does not matter."""
     x, counts, totals = random_data(seed, n_arms, d, most)
@@ -86,7 +80,7 @@ def test_independent_arms_have_their_logits_and_separated_ones_finite_estimates(
 
 
 @settings(max_examples=60)
-@given(seed=st.integers(0, 2**32 - 1), d=st.integers(1, 6), n_arms=st.integers(1, 8), level=st.floats(0.01, 5))
+@given(**SHAPES, level=st.floats(0.01, 5))
 def test_smallest_eigenvalue_is_compared_by_a_factorisation(seed, d, n_arms, level):
     """Against eigvalsh, away from the border; level 0 asks for full rank."""
     rng = np.random.default_rng(seed)

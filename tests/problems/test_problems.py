@@ -37,11 +37,15 @@ def test_classic_instance_has_the_means_and_norms_of_the_specification(n_arms, n
     assert len(np.unique(problem.features, axis=0)) == n_arms
 
 
-@pytest.mark.parametrize(("omega", "gap"), [(np.pi / 3, 0.5), (np.pi / 6, 0.134), (0.1, 0.005)])
-def test_classic_instance_has_the_printed_gaps(omega, gap):
-    """1 - cos omega for the three angles of the paper."""
-    ordered = np.sort(classic_instance(4, 2, omega).means[0])[::-1]
-    assert ordered[1] - ordered[2] == pytest.approx(gap, abs=5e-4)
+GAPS = [(classic_instance(4, 2, omega), 2, gap) for omega, gap in ((np.pi / 3, 0.5), (np.pi / 6, 0.134), (0.1, 0.005))]
+GAPS += [(published_random_instance(), 3, 0.075), (published_random_instance(), 8, 0.029)]
+
+
+@pytest.mark.parametrize(("problem", "n_best", "gap"), GAPS)
+def test_instances_have_the_printed_gaps(problem, n_best, gap):
+    """1 - cos omega for the three angles of the paper; those of Table 5 for m = 3 and m = 8, to three digits."""
+    ordered = np.sort(problem.means[0])[::-1]
+    assert ordered[n_best - 1] - ordered[n_best] == pytest.approx(gap, abs=5e-4)
 
 
 test_impossible_classic_instances_are_refused = refused(
@@ -63,13 +67,6 @@ def test_published_random_instance_is_the_authors_matrix():
     assert (norms.min(), norms.max()) == (pytest.approx(0.13, abs=0.01), pytest.approx(0.80, abs=0.01))
     np.testing.assert_array_equal(problem.means[0], problem.features[:, 0])
     np.testing.assert_array_equal(problem.features[[0, 9], [0, 4]], [0.18764220, 0.49145662])
-
-
-@pytest.mark.parametrize(("n_best", "gap"), [(3, 0.075), (8, 0.029)])
-def test_published_random_instance_has_the_gaps_of_table_5(n_best, gap):
-    """The gaps that the paper prints for m = 3 and m = 8, rounded to three digits."""
-    ordered = np.sort(published_random_instance().means[0])[::-1]
-    assert ordered[n_best - 1] - ordered[n_best] == pytest.approx(gap, abs=5e-4)
 
 
 @pytest.mark.parametrize("count", [1, 7, 1000])
@@ -153,18 +150,13 @@ def test_problems_with_their_own_arms_in_each_replication_are_taken_apart():
     streams = Streams.first(4, seed=SEED, instance="own")
     asked = Ask(np.tile(np.arange(3), (4, 1)), np.ones((4, 3), dtype=np.int64))
     kept = np.array([3, 1])
-    for problem in (
-        LinearBandit("own", features, theta),
-        LinearBandit("own", features[0], theta),
-        LinearBandit("own", features, theta[0]),
-    ):
+    for own in ((features, theta), (features[0], theta), (features, theta[0])):
+        problem = LinearBandit("own", *own)
         rewards = problem.rewards(asked, np.zeros((4, 3), dtype=np.int64), streams)
         part = problem.take(kept)
         np.testing.assert_array_equal(part.means, problem.means[kept])
-        some = Ask(asked.arms[kept], asked.counts[kept])
-        np.testing.assert_array_equal(
-            part.rewards(some, np.zeros((2, 3), dtype=np.int64), streams.take(kept)), rewards[kept]
-        )
+        some, fresh = Ask(asked.arms[kept], asked.counts[kept]), np.zeros((2, 3), dtype=np.int64)
+        np.testing.assert_array_equal(part.rewards(some, fresh, streams.take(kept)), rewards[kept])
 
 
 test_impossible_problems_are_refused = each_refused(

@@ -31,6 +31,7 @@ class Lab:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        folder.mkdir(exist_ok=True)
         self.features, self.phenotypes = folder / "features.csv", folder / "phenotypes.csv"
         self.rounds = folder / "phenotypes_rounds"
         features().to_csv(self.features)

@@ -31,7 +31,7 @@ def test_half_a_round_is_no_dead_end(lab, capsys):
     assert lab.suggest("--check", policy="random") == 0
 
 
-def test_a_well_that_was_not_done_is_as_if_it_had_no_row(lab, capsys):
+def test_a_well_that_was_not_done_is_as_if_it_had_no_row(lab):
     lab.measure(lab.batch(1)[:4])
     with open(lab.phenotypes, "a") as file:
         file.writelines(f"{gene},not done\n" for gene in lab.batch(1)[4:])
@@ -64,9 +64,7 @@ def test_a_table_that_is_sorted_anew_or_longer_does_not_end_a_campaign(lab, caps
 
 def test_files_of_another_spreadsheet(tmp_path, capsys):
     """Byte-order mark, semicolons, decimal commas, blank lines at the end: the same batches as of a plain file."""
-    (tmp_path / "plain").mkdir()
-    (tmp_path / "excel").mkdir()
-    plain, excel = Lab(tmp_path / "plain"), Lab(tmp_path / "excel")
+    plain, excel = (Lab(tmp_path / name) for name in ("plain", "excel"))
     text = plain.features.read_text().replace(",", ";").replace(".", ",").replace("\n", "\r\n")
     excel.features.write_bytes(("\ufeff" + text + ";;;\r\n\r\n").encode())
     for lab in (plain, excel):

@@ -183,15 +183,13 @@ def test_the_same_call_twice_gives_the_same_batch_and_changes_no_file(lab, capsy
     capsys.readouterr()
     assert lab.suggest() == 0
     assert "round 1 waits for its results: the same batch" in capsys.readouterr().out
-    assert lab.files() == before
-    assert len(before) == 2
+    assert (lab.files(), len(before)) == (before, 2)
 
 
 def test_the_same_files_elsewhere_give_the_same_rounds(tmp_path):
     """Two labs with the same tables and seed write the same log; another seed is another first batch."""
     found = []
     for name, seed in (("one", "0"), ("two", "0"), ("three", "1")):
-        (tmp_path / name).mkdir()
         lab = Lab(tmp_path / name)
         for number in (1, 2):
             assert lab.suggest("--seed", seed) == 0
@@ -304,8 +302,7 @@ def test_a_waiting_batch_can_be_withdrawn_and_is_kept(lab, capsys):
     assert "round 1 waits for its results, with another policy, settings; measure it, or add --withdraw" in (
         capsys.readouterr().err
     )
-    assert lab.files() == first
-    assert lab.suggest("--withdraw", policy="greedy") == 0
+    assert (lab.files(), lab.suggest("--withdraw", policy="greedy")) == (first, 0)
     found = lab.files()
     assert found["round_001.withdrawn1.json"] == first["round_001.json"]
     assert found["round_001_plate.withdrawn1.csv"] == first["round_001_plate.csv"]
