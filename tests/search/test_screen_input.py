@@ -12,7 +12,7 @@ import time
 import numpy as np
 import pytest
 from refusals import refuses
-from small_screen import SMALL, Lab, genes
+from small_screen import Lab, genes
 
 from bestarm.search import genes as named_genes
 from bestarm.search.campaign import Campaign
@@ -321,7 +321,7 @@ def test_two_people_at_once(lab, capsys):
 def test_many_at_once_make_one_round(lab):
     """Of four processes at the same moment each prints the same batch or is refused; one round is added."""
     code = "import sys; from bestarm.command_line import main; sys.exit(main(sys.argv[1:]))"
-    arguments = ["suggest", str(lab.features), str(lab.phenotypes), "--batch", "4", "--policy", "greedy", *SMALL]
+    arguments = ["suggest", str(lab.features), str(lab.phenotypes), "--batch", "4", "--policy", "linear"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     running = [subprocess.Popen([sys.executable, "-c", code, *arguments], **pipes) for _ in range(4)]
     ended = [(*process.communicate(), process.returncode) for process in running]
