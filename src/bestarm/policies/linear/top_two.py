@@ -123,10 +123,9 @@ class TopTwo:
 
     def tell(self, state: TopTwoState, asked: Ask, totals: FloatArray) -> None:
         """Update the posterior; a total that is NaN (a failed evaluation) teaches nothing and costs its pulls."""
-        top_two_round.learn(
-            state.features, state.feature_set, self.budget, _known(state), state.spent, state.next_fit, asked,
-            totals / self.sigma, state.sample_key, state.replications,
-        )  # fmt: skip
+        features, keys = (state.features, state.feature_set), (state.sample_key, state.replications)
+        rewards, spent = totals / self.sigma, (state.spent, state.next_fit)
+        top_two_round.learn(*features, self.budget, _known(state), *spent, asked, rewards, *keys)
 
     def finished(self, state: TopTwoState) -> BoolArray:
         """Return which replications have spent their budget."""
