@@ -90,16 +90,13 @@ def test_draws_have_the_covariance_of_the_kernel_and_do_not_depend_on_their_numb
 
 def test_every_objective_has_a_learned_and_a_frozen_model_of_its_dimension():
     for objective, d in {"Branin-Hoo": 2, "Hartmann-6": 6, "Cosines": 2, "robot": 8, "Abalone": 8}.items():
-        assert len(frozen(objective).lengthscale) == d
-        assert frozen(objective).fit == "frozen"
-        assert learned(objective).fit == "map"
-        assert frozen(objective).offset == learned(objective).offset
+        assert (len(frozen(objective).lengthscale), frozen(objective).fit) == (d, "frozen")
+        assert (learned(objective).fit, frozen(objective).offset) == ("map", learned(objective).offset)
 
 
 def test_the_seven_searches_and_each_open_choice_differ():
     seven = published(10, learned("Cosines"))
-    assert list(seven) == [p.label for p in seven.values()]
-    assert len(set(seven.values())) == 7
+    assert (list(seven), len(set(seven.values()))) == ([p.label for p in seven.values()], 7)
     assert all(p.batch == 10 and p.rounds == 20 for p in seven.values())
     changed = choices("Branin-Hoo", exchange=True)
     for name, policy in changed.items():
@@ -123,8 +120,7 @@ def test_log_regret_is_the_mean_over_batches_of_the_logarithm():
     found = log_candidate_regret(cell, {})
     np.testing.assert_allclose(found["A"], [-1.0, -1.0], atol=1e-4)
     np.testing.assert_allclose(found["B"], [0.0, -6.0], atol=1e-4)
-    observed = log_observed_regret(cell, {})
-    np.testing.assert_allclose(observed["A"], [0.0, 0.0], atol=1e-4)
+    np.testing.assert_allclose(log_observed_regret(cell, {})["A"], [0.0, 0.0], atol=1e-4)
 
 
 def test_claims_count_regret_from_the_maximum_of_the_domain():
@@ -151,15 +147,13 @@ def test_the_immediate_regret_adds_the_floor_of_the_run():
 
 def test_lipschitz_estimates_are_compared_in_the_units_of_the_objective():
     rows = pd.DataFrame({"series": "LP-UCB", "round": [1, 2, 3, 4, 5], "lipschitz": [np.nan, 9.0, 9.0, 2.0, 4.0]})
-    found = lipschitz_ratios(rows.assign(scale=3.0), pd.Series([1.0, 6.0]))
-    assert found.tolist() == [1.0, 2.0]
+    assert lipschitz_ratios(rows.assign(scale=3.0), pd.Series([1.0, 6.0])).tolist() == [1.0, 2.0]
 
 
 def test_gradient_norms_of_a_plane_and_of_a_parabola():
     points = np.random.default_rng(0).random((50, 3))
     np.testing.assert_allclose(gradient_norms(lambda x: x @ [3.0, 4.0, 12.0], points, 0.01), 13.0)
-    inside = np.clip(points, 0.01, 0.99)
-    expected = 2 * np.linalg.norm(inside, axis=1)
+    expected = 2 * np.linalg.norm(np.clip(points, 0.01, 0.99), axis=1)
     np.testing.assert_allclose(gradient_norms(lambda x: (x**2).sum(axis=-1), points, 0.01), expected)
 
 

@@ -136,8 +136,7 @@ def test_planes_hold_coordinates_deviations_and_places():
     for arm, (across, up) in enumerate(grid.features):
         assert table.loc[up, across] == pytest.approx(now.posterior()[1][arm])
     places = values[values["statistic"] == "place"]
-    assert places["x"].tolist() == now.batch[0].tolist()
-    assert places["value"].tolist() == [1, 2, 3, 4]
+    assert (places["x"].tolist(), places["value"].tolist()) == (now.batch[0].tolist(), [1, 2, 3, 4])
     seen = values[values["statistic"] == "observed"]
     counts = np.bincount(known(now, 0)[0], minlength=36)
     np.testing.assert_array_equal(seen["x"], np.flatnonzero(counts))
@@ -154,16 +153,14 @@ def test_rows_of_searches_and_of_batches():
     np.testing.assert_allclose(est["excess"], est["maximum"] - best, atol=1e-6)
     assert (est["not_below"] == (est["maximum"] >= best)).all()
     assert rows.loc[rows["series"] == "UCB", "not_below"].isna().all()
-    now = {name: moment(policy, PLANE, STREAMS) for name, policy in searches.items()}
-    logs = moment_rows(now)
+    logs = moment_rows({name: moment(policy, PLANE, STREAMS) for name, policy in searches.items()})
     first = est[est["batch"] == 1].set_index("replication")
     mine = logs[logs["series"] == "EST"].set_index("replication")
     np.testing.assert_allclose(mine["width"], first["width"], rtol=1e-3)  # findings keep four digits
 
 
 def small_kernel():
-    now = moment(batch_gp.ucb_dpp_max(3, 1, **GIVEN), PLANE, STREAMS)
-    return now.kernel(np.arange(0, 40, 5))
+    return moment(batch_gp.ucb_dpp_max(3, 1, **GIVEN), PLANE, STREAMS).kernel(np.arange(0, 40, 5))
 
 
 def enumerated(kernel, k):

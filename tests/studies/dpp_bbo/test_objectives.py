@@ -41,8 +41,7 @@ def test_optimum_is_taken_where_it_is_said_and_nowhere_exceeded(objective):
         for shift in 1e-5 * np.eye(objective.dimension):
             slope = (objective.evaluate(np.array(point) + shift) - objective.evaluate(np.array(point) - shift)) / 2e-5
             assert abs(slope) < 1e-4
-    values = objective.at(unit_points(2**14, objective.dimension, "sobol", 0))
-    assert values.max() < objective.optimum
+    assert objective.at(unit_points(2**14, objective.dimension, "sobol", 0)).max() < objective.optimum
 
 
 def test_spreads_are_those_of_the_box():
@@ -108,8 +107,7 @@ def test_reading_abalone(tmp_path):
     path = tmp_path / "abalone.data"
     path.write_text(SNAILS)
     table = read_abalone(path)
-    assert table.features[:, 0].tolist() == [1.0, 0.0]
-    assert table.target.tolist() == [15.0, 9.0]
+    assert (table.features[:, 0].tolist(), table.target.tolist()) == ([1.0, 0.0], [15.0, 9.0])
     path.write_text(SNAILS + "X,1,1,1,1,1,1,1,3\n")
     refuses(lambda: read_abalone(path), "row 2 has no valid sex")
     path.write_text(SNAILS + "M,1,1,old,1,1,1,1,3\n")
@@ -129,14 +127,10 @@ def test_abalone_is_the_table_of_the_paper():
     """4177 snails; the oldest is one with 29 rings, 5.9 standard deviations above the mean; 5 have 25 or more."""
     problem = abalone_instance()
     assert problem.features.shape == (4177, 8)
-    assert problem.data == "real"
-    assert problem.features.min() == 0
-    assert problem.features.max() == 1
+    assert (problem.data, problem.features.min(), problem.features.max()) == ("real", 0, 1)
     assert problem.optimum == pytest.approx((29 - 9.9337) / 3.2238, abs=2e-3)
     rings = problem.means[0] * 3.2238 + 9.9337
-    assert (rings > 28.5).sum() == 1
-    assert (rings > 24.5).sum() == 5
-    assert floors(problem).tolist() == [0.0]
+    assert ((rings > 28.5).sum(), (rings > 24.5).sum(), floors(problem).tolist()) == (1, 5, [0.0])
     part = abalone_instance(500)
     assert part.features.shape == (500, 8)
     assert part.optimum == problem.optimum
@@ -146,8 +140,7 @@ def test_a_table_of_fastxml_is_searched(tmp_path, monkeypatch):
     """Values are means over forests, features are ranks of levels, a part keeps the best, the label has a digest."""
     monkeypatch.setattr("bestarm_objectives.fastxml.grid.available", lambda *names: False)
     rows = fastxml_rows("Bibtex", 2, (1, 3), (0.0, 1.0), (1.0, 10.0), (2, 20), (2, 10))
-    assert len(rows) == 2 * 32
-    assert set(rows["data"]) == {"stand-in"}
+    assert (len(rows), set(rows["data"])) == (2 * 32, {"stand-in"})
     file = tmp_path / "fastxml_bibtex.parquet"
     write_rows(rows.assign(data="real"), file, "dpp_bbo/fastxml_bibtex@laptop")
     problem = fastxml_instance("Bibtex", None, file=file)

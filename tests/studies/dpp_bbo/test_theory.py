@@ -143,8 +143,7 @@ def test_lemmas_of_a_run_against_dense_posteriors(acquisition):
     """Every column of one run of SAMPLE, from the arms and rewards alone."""
     policy = BatchGP("SAMPLE", 4, 4, KDpp(acquisition), KNOWN)
     problem = SMALL(replications=3)
-    streams = Streams.first(3, seed=2, instance=problem.label)
-    _, state = watch(policy, problem, streams)
+    _, state = watch(policy, problem, Streams.first(3, seed=2, instance=problem.label))
     found = lemma_rows({"S": policy}, SMALL, 3, seed=2).set_index("replication").loc[1]
     arms, rewards, f = state.conditioned[1, :17], state.rewards[1, :17], problem.means[1]
     every = np.array([posterior(problem, 1, arms[:t], rewards[:t])[1][arms[t]] for t in range(17)])
@@ -307,12 +306,10 @@ def test_joint_draws_have_the_posterior_s_maximum():
 
 def test_small_sets_obey_the_identities():
     rows = entropy.set_rows(5, [(7, 3)], [0.1], seed=1)
-    decision = entropy.enumeration({"experiments": ["a"]}, {"a": rows})
-    assert decision.holds
+    assert entropy.enumeration({"experiments": ["a"]}, {"a": rows}).holds
     assert not entropy.entropy_form({"experiments": ["a"]}, {"a": rows}).holds
     assert not entropy.enumeration({"experiments": ["a"]}, {"a": rows.assign(identity=0.1)}).holds
-    kernel = batch_kernel(30, 0.1, 1, 0)
-    assert np.linalg.eigvalsh(kernel)[0] >= 1.0 - 1e-9
+    assert np.linalg.eigvalsh(batch_kernel(30, 0.1, 1, 0))[0] >= 1.0 - 1e-9
 
 
 def test_times_are_positive_and_one_for_each_cell():
@@ -364,8 +361,7 @@ def test_decisions_on_rows_can_go_either_way():
     assert found.holds
     assert not found.checked  # a run is beyond: nobody may read "no violation"
     assert not never_above(test | {"series": ["A", "B"], "delta": 0.05}, {"a": rarely}).holds
-    missing = rows.assign(value=np.nan)
-    assert not never_above(test | {"series": ["A"]}, {"a": missing}).informative
+    assert not never_above(test | {"series": ["A"]}, {"a": rows.assign(value=np.nan)}).informative
     sets = pd.DataFrame({"greedy": [2.0, 3.0], "expected": [1.5, 3.5]})
     test_of_sets = {"experiments": ["a"]}
     assert entropy.mean_below_greedy(test_of_sets, {"a": sets.iloc[:1]}).holds
@@ -447,8 +443,7 @@ def test_every_figure_and_table_is_made_from_smoke_rows():
     values = regret.curve_values(curve, order, "smoke")
     assert set(values["series"]) == {"UCB-DPP-MAX", "Theorem 3.3", "worst arms"}
     regret.theorems_figure(values, order, made["entropy"], title="a")
-    table = wide_table(made["bounds"], "{value:.3g}", index=("series", "x"))
-    assert table["mean regret"].notna().all()
+    assert wide_table(made["bounds"], "{value:.3g}", index=("series", "x"))["mean regret"].notna().all()
     assert regret.horizon(1e9) <= 10
 
 
