@@ -112,13 +112,13 @@ def trace(policy, bandit, n=3):
 @pytest.mark.parametrize("as_coded", [False, True])
 def test_gpoo_is_its_page(name, size, arity, as_coded):
     """In the first rounds the code reports the child that it has just evaluated, and later the incumbent."""
-    bandit, policy = reward_function(name, n_representatives=size, arity=arity), Gpoo("GPOO", 28)
+    bandit, policy = reward_function(name, n_representatives=size, arity=arity), Gpoo("GPOO", 36)
     if as_coded:
         bandit, policy = bandit.as_coded(), policy.as_coded()
-    cells, recommended, _ = trace(policy, bandit, n=2)
-    for r in range(2):
+    cells, recommended, _ = trace(policy, bandit)
+    for r in range(3):
         bench = bench_of(bandit, r)
-        expected = (gpoo_as_coded if as_coded else gpoo)(tree_of(bandit.partition), bench.pull, 28, policy.kernel.K)
+        expected = (gpoo_as_coded if as_coded else gpoo)(tree_of(bandit.partition), bench.pull, 36, policy.kernel.K)
         assert (cells[r].tolist(), recommended[r].tolist()) == (bench.history, expected)
 
 
