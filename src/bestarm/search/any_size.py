@@ -106,33 +106,22 @@ class PoolGaussian(_AnySize, model_batches.GaussianBatches):
         told = vars(state).get("errors")
         errors: Any = None if told is None else told[arms]
         marks = (arms.tobytes(), rewards.tobytes(), None if errors is None else errors.tobytes())
-        key, kept = (self.model, *marks), vars(state).setdefault("fitted", {})
-        if kept.get("key") == key:
-            return kept["posterior"]
-        kept.clear()
-        if errors is None:
-            found = super().posterior(state, r)
-        else:
+        key, before = (self.model, *marks), vars(state).setdefault("fitted", [None])
+        if before[0] != key and errors is None:
+            before[:] = key, super().posterior(state, r)
+        elif before[0] != key:
             variances, some = (errors[:, 0] / spread) ** 2, np.isnan(errors[:, 0])
             shares = np.where(some, 1.0 / errors[:, 1], 1.0)
             x = UNIFORM * state.features[arms]
-            found = weighed(self.model, x, rewards, np.where(some, 0.0, variances), shares)
-        kept.update(key=key, posterior=found)
-        return found
+            before[:] = key, weighed(self.model, x, rewards, np.where(some, 0.0, variances), shares)
+        return before[1]
 
     def outputs(self, state: ModelState, r: int) -> tuple[FloatArray, FloatArray]:
-        """Return posterior mean and deviation of every arm, those of before if nothing was told since."""
-        posterior, kept = self.posterior(state, r), vars(state)["fitted"]
+        """Return posterior mean and deviation of every arm, which the posterior keeps."""
+        kept = vars(posterior := self.posterior(state, r))
         if "outputs" not in kept:
             kept["outputs"] = posterior.everywhere(UNIFORM * state.features)
         return kept["outputs"]
-
-    def left_out(self, state: ModelState) -> tuple[FloatArray, FloatArray]:
-        """Return what others predict of each measurement, and its error in deviations; kept as `outputs` are."""
-        posterior, kept = self.posterior(state, 0), vars(state)["fitted"]
-        if "left out" not in kept:
-            kept["left out"] = left_out(posterior)
-        return kept["left out"]
 
     def joint_draws(self, state: ModelState, places: IntArray, n: int, rng: Generator) -> FloatArray:
         """Return calibrated draws of what measurements of some arms would give, together, shape (n, len(places))."""
@@ -140,12 +129,12 @@ class PoolGaussian(_AnySize, model_batches.GaussianBatches):
         posterior, (mean, deviation) = self.posterior(state, 0), self.outputs(state, 0)
         draws = drawn_jointly(posterior, UNIFORM * state.features[places], n, rng)
         whole = np.sqrt(deviation[places] ** 2 + posterior.noise)
-        return centre + spread * calibrated(draws, mean[places], whole, *self.left_out(state))
+        return centre + spread * calibrated(draws, mean[places], whole, *left_out(posterior))
 
     def explained(self, state: ModelState) -> float:
         """Return the share of the variance of rewards that predictions of each by all others explain."""
         _, rewards, _, _ = self.known(state, 0)
-        off = ((rewards - self.left_out(state)[0]) ** 2).sum()
+        off = ((rewards - left_out(self.posterior(state, 0))[0]) ** 2).sum()
         return 1.0 - float(off / max(((rewards - rewards.mean()) ** 2).sum(), 1e-300))
 
 
@@ -244,9 +233,12 @@ def likelihood(covariance: FloatArray, y: FloatArray) -> tuple[float, FloatArray
 
 def left_out(posterior: Posterior) -> tuple[FloatArray, FloatArray]:
     """Return what others predict of each measurement, and its error in deviations ([1]_, Equations 5.10 to 5.12)."""
-    inverse = solve_triangular(posterior.lower, np.eye(len(posterior.whitened)), lower=True)
-    gain, precision = posterior.whitened @ inverse, np.einsum("ij,ij->j", inverse, inverse)
-    return posterior.lower @ posterior.whitened - gain / precision, gain / np.sqrt(precision)
+    kept = vars(posterior)
+    if "left out" not in kept:
+        inverse = solve_triangular(posterior.lower, np.eye(len(posterior.whitened)), lower=True)
+        gain, precision = posterior.whitened @ inverse, np.einsum("ij,ij->j", inverse, inverse)
+        kept["left out"] = posterior.lower @ posterior.whitened - gain / precision, gain / np.sqrt(precision)
+    return kept["left out"]
 
 
 def calibrated(
