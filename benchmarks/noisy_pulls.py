@@ -202,7 +202,7 @@ def policies(case: Case) -> dict[str, tuple[Any, Any]]:
 
 
 def run(case: Case, name: str, policy: Any, problem: Any, runs: int) -> dict[str, Any]:
-    """Return the row of a policy in a case; NaN correct where it refuses the budget."""
+    """Return the row of a policy in a case; where it refuses the budget no pulls, and as many correct as by chance."""
     row = {"family": case.family, "case": case.number, "policy": name, "budget": case.budget, "runs": runs}
     instance = f"noisy pulls {case.family} {case.number}"
     # the blocks keep K^2 numbers for each run in the cache
@@ -213,7 +213,7 @@ def run(case: Case, name: str, policy: Any, problem: Any, runs: int) -> dict[str
         try:
             found = simulate(policy, problem, streams, metrics={"correct": correct})
         except ValueError:
-            return row | {"correct": np.nan, "pulls": 0, "seconds": 0.0}
+            return row | {"correct": round(runs / case.problem.means.shape[1], 6), "pulls": 0, "seconds": 0.0}
         right, pulls = right + found["correct"].sum(), pulls + int(found["pulls"].sum())
     return row | {"correct": int(right), "pulls": pulls, "seconds": round(time.process_time() - began, 3)}
 
@@ -247,12 +247,7 @@ def shares(table: pd.DataFrame) -> pd.DataFrame:
     wide = table.assign(share=table["correct"] / table["runs"]).pivot_table(
         index=["family", "case"], columns="policy", values="share", dropna=False
     )
-    wide = wide.dropna(subset=list(ORACLES), how="all")
-    if not table["correct"].isna().any():  # nobody refused, and the problems and their data are not needed
-        return wide
-    chance = {(c.family, c.number): 1.0 / c.problem.means.shape[1] for c in cases()}
-    random = pd.Series([chance[i] for i in wide.index], index=wide.index)
-    return wide.apply(lambda column: column.fillna(random))
+    return wide.dropna(subset=list(ORACLES), how="all")
 
 
 def summary(wide: pd.DataFrame, binary: bool = False) -> pd.DataFrame:
