@@ -1,6 +1,6 @@
 """Narrow variants of figures, for phones: drawn by their notebooks from committed rows, kept in ``build/narrow``.
 
-A notebook is executed only where its figures, or its code, are not those of which variants are there.
+A notebook is executed only where its figures, its code, or what lays figures out, are not those of which variants are there.
 """
 
 from __future__ import annotations
@@ -29,11 +29,12 @@ def narrow_of(drawn: Path) -> Path:
 
 
 def state_of(notebook: Path) -> str:
-    """Return a hash of the code of a notebook and of the numbers of its figures."""
+    """Return a hash of the code of a notebook, of what lays figures out, and of the numbers of its figures."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
     digest = hashlib.sha256("\n\n".join(code).encode())
-    for file in sorted((FIGURES / notebook.parent.name / notebook.stem).glob("*.csv")):
+    numbers = (FIGURES / notebook.parent.name / notebook.stem).glob("*.csv")
+    for file in [*sorted(numbers), *sorted((ROOT / "src" / "bestarm_lab" / "figures").glob("*.py"))]:
         digest.update(file.read_bytes())
     return digest.hexdigest()
 
