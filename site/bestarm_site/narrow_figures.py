@@ -1,6 +1,6 @@
 """Narrow variants of figures, for phones: drawn by their notebooks from committed rows, kept in ``build/narrow``.
 
-A notebook is executed only where its figures, its code, or what lays figures out, are not those of which variants are there.
+A notebook is executed only where its figures, its code or what lays figures out are not those of the variants there.
 """
 
 from __future__ import annotations
