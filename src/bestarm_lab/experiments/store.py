@@ -19,6 +19,7 @@ import pyarrow.parquet
 logger = logging.getLogger(__name__)
 
 _SEAL, _NAME, _MADE_BY = b"bestarm.seal", b"bestarm.name", b"bestarm.made_by"
+_CATEGORIES = b"bestarm.categories"  # columns of words that are a category of pandas, which the seal does not tell
 
 MadeBy = dict[str, tuple[str, str]]  # key of rows → hashes of their settings and of their code
 
@@ -39,6 +40,10 @@ def seal(frame: pd.DataFrame) -> str:
     return total.hexdigest()
 
 
+def _categories(frame: pd.DataFrame) -> bytes:
+    return json.dumps([name for name in frame if isinstance(frame[name].dtype, pd.CategoricalDtype)]).encode()
+
+
 def write_rows(frame: pd.DataFrame, path: Path, name: str, made_by: MadeBy | None = None) -> None:
     """Write rows with their seal, so that the file is either absent or whole, whatever happens in between.
 
@@ -46,7 +51,7 @@ def write_rows(frame: pd.DataFrame, path: Path, name: str, made_by: MadeBy | Non
     disk is full or read-only; the message names the file, and no partial file stays.
     """
     table = pyarrow.Table.from_pandas(frame, preserve_index=False)
-    known = {_SEAL: seal(frame).encode(), _NAME: name.encode()}
+    known = {_SEAL: seal(frame).encode(), _NAME: name.encode(), _CATEGORIES: _categories(frame)}
     if made_by is not None:
         known[_MADE_BY] = json.dumps(made_by).encode()
     table = table.replace_schema_metadata({**table.schema.metadata, **known})
@@ -80,6 +85,7 @@ def read_rows(path: Path, name: str) -> pd.DataFrame | None:
         metadata = table.schema.metadata or {}
         frame = table.to_pandas()
         whole = metadata.get(_NAME) == name.encode() and metadata.get(_SEAL) == seal(frame).encode()
+        whole &= metadata.get(_CATEGORIES, _categories(frame)) == _categories(frame)  # older files do not have them
     except (OSError, ValueError, KeyError, TypeError, pyarrow.ArrowException) as error:
         logger.warning("%s cannot be read (%s); its rows are computed again", path, error)
         return None
