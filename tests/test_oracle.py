@@ -62,7 +62,10 @@ def test_scales_as_it_must_and_ignores_directions_without_arms():
 
 
 test_what_an_oracle_cannot_know_is_refused = each_refused(
-    (lambda: characteristic_time(np.eye(3), np.array([]), 1, 1.0), r"true mean of each of 3 arms, got shape \(0,\)"),
+    (
+        lambda: characteristic_time(np.eye(3), np.array([]), 1, 1.0),
+        r"needs the true mean of each of 3 arms, got shape \(0,\)",
+    ),
     (lambda: characteristic_time(np.eye(3), np.array([1.0, 1.0, 0.0]), 1, 1.0), "the 1 best arms must be unique"),
     (lambda: OracleTracking(n_best=2).start(classic_instance(4, 2, 1.0).arms, Streams.first(1)), "needs the true mean"),
 )

@@ -219,6 +219,8 @@ def test_the_whole_set():
 test_bad_kernels_are_refused = refused(
     lambda call: call(Streams.first(1)),
     (lambda s: sample_exact(np.diag([1.0, -0.5, 2.0]), 1, s), "not positive semi-definite"),
+    (lambda s: sample_exact(np.array([[1.0, 2.0], [2.0, 1.0]]), 1, s), "smallest eigenvalue is -1"),
+    (lambda s: sample_chain(np.array([[1.0, 2.0], [2.0, 1.0]]), 2, s), "smallest eigenvalue is -1"),
     (lambda s: sample_exact(np.ones((4, 4)), 2, s), "exceeds the rank of the kernel, 1"),
     (lambda s: greedy_map(np.ones((4, 4)), 2), "only 1 points"),
     (lambda s: subset_law(np.ones((4, 4)), 2), "exceeds the rank"),

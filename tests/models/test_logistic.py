@@ -57,7 +57,10 @@ def test_dead_arms_and_failed_evaluations_are_left_out():
 
 
 @refusing(
-    *[(t, 1.0, rf"0 or 1, got a total of {t} from 3 pulls at index \(1, 2\); use a") for t in (0.5, -1.0, 4.0)],
+    *[
+        (t, 1.0, rf"rewards of 0 or 1, got a total of {t} from 3 pulls at index \(1, 2\); use a")
+        for t in (0.5, -1.0, 4.0)
+    ],
     *[(1.0, ridge, "ridge must be positive, got") for ridge in (0.0, -1.0, np.inf, np.nan)],
 )
 def test_rewards_that_are_not_0_or_1_and_a_ridge_that_is_not_positive_are_refused(total, ridge):

@@ -286,7 +286,10 @@ test_bad_settings_are_one_clear_error = each_refused(
     (lambda: reward_function("f1", n_representatives=0), "n_representatives must be at least 1, got 0"),
     (lambda: reward_function("f4"), "name must be one of f1, f2, f3, got 'f4'"),
     (lambda: reward_function("f1", sigma=-0.1), "sigma must be positive, got -0.1"),
-    (lambda: Gpoo("G", 5).start(Arms(np.eye(3)), Streams.first(1)), "searches the cells of a .*Partition, got Arms"),
+    (
+        lambda: Gpoo("GPOO", 5).start(Arms(np.eye(3)), Streams.first(1)),
+        r"GPOO searches the cells of a bestarm.partition.Partition, got Arms",
+    ),
 )
 
 
@@ -305,11 +308,14 @@ def users(function):
     return CellBandit("user's", function, Partition(2, 4))
 
 
+NO_COVARIANCE = "not positive definite on the observed cells: the variance of cell 0"
+TOO_SMALL = "is too small to be divided: floating point can tell cells apart down to depth"
+SHAPES = r"must return one value for each point, shape \(.*,\) for points of shape .*, got shape"
 test_searches_that_cannot_go_on_are_refused = refused(
     lambda policy, bandit: trace(policy, bandit, n=1),
-    (Gpoo("GPOO", 5, kernel=Negative()), reward_function("f1"), "not positive definite .*: the variance of cell 0"),
-    (Gpoo("GPOO", 400, max_depth=60, **WIDE), TINY, "too small to be divided: .* can tell cells apart down to depth"),
+    (Gpoo("GPOO", 5, kernel=Negative()), reward_function("f1"), NO_COVARIANCE),
+    (Gpoo("GPOO", 400, max_depth=60, **WIDE), TINY, TOO_SMALL),
     (Gpoo("GPOO", 10), users(lambda x: np.where(x[:, 0] > 0.7, np.nan, x[:, 0])), r"returns nan at \[0\.8"),
-    (Gpoo("GPOO", 10), users(lambda x: x), r"one value for each point, shape \(.*,\) for points of .*, got shape"),
+    (Gpoo("GPOO", 10), users(lambda x: x), SHAPES),
     (Gpoo("GPOO", 10), users(lambda x: 1.0), "must return one value for each point"),
 )

@@ -277,7 +277,8 @@ def test_a_full_disk_leaves_the_last_file(where, tmp_path, monkeypatch):
 def test_a_folder_that_is_not_there_or_cannot_be_written(tmp_path, monkeypatch):
     """In the words of the system, with the name that was given."""
     search, _ = a_file(tmp_path)
-    refuses(lambda: search.save(tmp_path / "none" / "s.zip"), r"No such .*: '.*none/s\.zip'", FileNotFoundError)
+    absent, said = tmp_path / "none" / "s.zip", r"No such file or directory: '.*none/s\.zip'"
+    refuses(lambda: search.save(absent), said, FileNotFoundError)
 
     def refuse(file, *arguments, **more):
         raise PermissionError(13, "Permission denied", str(file))
