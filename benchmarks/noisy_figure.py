@@ -18,8 +18,10 @@ from bestarm_lab.figures.values import as_values, share_interval
 
 ORACLE, RECORDED = "oracle", "share recorded by others"
 KINDS = {"of this study": ("o", "#0072B2"), "came after, or stands beside it": ("s", "#D55E00"), ORACLE: ("X", "black")}
-RIVALS = ("Top-two Thompson", "P1-RAGE", "Peace", "static G-optimal", "MisLid", "MisLid, twice the level")
-RIVALS += ("FC2FB of m-LinGapE",)
+RIVALS = (
+    *("Top-two Thompson", "P1-RAGE", "Peace", "static G-optimal", "FC2FB of m-LinGapE"),
+    *("MisLid", "MisLid, twice the level"),
+)
 NAMES = {  # policies for fixed confidence, as the study calls them
     "m_lingape greedy": "m-LinGapE (greedy)",
     "m_lingape optimised": "m-LinGapE (optimized)",

@@ -174,7 +174,7 @@ class Column:
         return {_sign_of(p.body): text for text, p in self.distinct.items() if p is not None}
 
 
-def decimal_sign(where: str, columns: "Iterable[Column]", semicolons: bool = False) -> str:
+def decimal_sign(where: str, columns: Iterable[Column], semicolons: bool = False) -> str:
     """Return the decimal sign of a table, ``.`` or ``,``, which is one for all of its columns of numbers.
 
     Where ``semicolons`` separate the columns, spreadsheets write decimal commas. A ValueError for both signs, and where
@@ -205,7 +205,7 @@ def decimal_sign(where: str, columns: "Iterable[Column]", semicolons: bool = Fal
 
 
 def numbers_of(
-    where: str, column: "Column", decimal: str, whose: Sequence[str] = ()
+    where: str, column: Column, decimal: str, whose: Sequence[str] = ()
 ) -> tuple[FloatArray, list[str]] | None:
     """Return the numbers of a column, NaN for gaps, and what was done to read them; None for a column of words.
 
@@ -249,7 +249,7 @@ def numbers_of(
 
 
 def _refuse_lookalikes(
-    where: str, column: "Column", distinct: Mapping[str, _Parsed | None], whose: Sequence[str]
+    where: str, column: Column, distinct: Mapping[str, _Parsed | None], whose: Sequence[str]
 ) -> None:
     """Refuse a column with some numbers, or in which nearly every word has the shape of a number."""
     label, words = column.label, [text for text, p in distinct.items() if p is None]

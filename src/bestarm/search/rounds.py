@@ -150,7 +150,7 @@ def chunks_of(
     errors: Errors,
     together: int,
     repeats: bool,
-) -> "list[Chunk]":
+) -> list[Chunk]:
     """Return what was told in each round and now, by the latest measurements and the aim of the present.
 
     The rewards are measurements as they are; see `reward`. Those of the first rounds can be taken ``together`` as one

@@ -169,7 +169,7 @@ class Observation(NamedTuple):
     final: dict[str, int]
 
 
-def parse_observations(text: str) -> "tuple[Observation, ...]":
+def parse_observations(text: str) -> tuple[Observation, ...]:
     """Parse the experiments of a Re:In observation file; conditions that no experiment uses are left out.
 
     Raises ValueError if an experiment refers to a condition that is not defined.

@@ -123,7 +123,7 @@ def reward_function(
     feedback: Feedback = "representatives",
     sigma: float = 0.1,
     n_points: int = 1000,
-) -> "DesignedBandit":
+) -> DesignedBandit:
     """Return f1, f2 or f3 of the paper on [0, 1]; the length-scale is 0.05, of f3 0.01, unless it is given."""
     design = Design(name, lengthscale or (0.01 if name == "f3" else 0.05), conditioning_variance, n_regions)
     partition = Partition(arity, n_representatives, feedback=feedback)

@@ -146,7 +146,7 @@ class LinearInstances:
 
 def sphere_instance(
     n_arms: int, n_features: int = 10, variance: float = 10.0, seed: int = 0, leaks: bool = False
-) -> "LinearInstances":
+) -> LinearInstances:
     r"""Return random unit arms, :math:`\theta=x_i+0.01(x_j-x_i)` for the closest pair (Section 8.3).
     The variance of a reward is 10 in Figure 3 by the code, 1 in Figure 6."""
     check_sizes(n_arms, n_features, variance)
@@ -154,7 +154,7 @@ def sphere_instance(
     return LinearInstances(label, n_arms, n_features, variance**0.5, "sphere", seed, leaks)
 
 
-def corner_instance(n_arms: int, variance: float = 1.0, seed: int = 0) -> "LinearInstances":
+def corner_instance(n_arms: int, variance: float = 1.0, seed: int = 0) -> LinearInstances:
     r"""Return the corner case of Yang and Tan in the plane (Appendix E.3).
     The best arm is :math:`e_1=\theta`; one lies at the angle :math:`3\pi/4`, the others at :math:`\pi/4+\varphi` with
     :math:`\varphi\sim N(0,0.09^2)`. Most pulls of a uniform allocation go where they tell least."""

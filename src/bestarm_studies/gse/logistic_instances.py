@@ -122,7 +122,7 @@ class LogisticInstances:
 
 def logistic_instance(
     n_features: int, n_arms: int = 8, seed: int = 0, coded_scale: bool = False, leaks: bool = False
-) -> "LogisticInstances":
+) -> LogisticInstances:
     r"""Return arms uniform in :math:`[-1/2,1/2]^d` and :math:`\theta\sim N(0,\frac3dI_d)` (Section 8.4)."""
     check_sizes(n_arms, n_features, 1.0)
     label = f"logistic K={n_arms} d={n_features}{' published scale' * coded_scale}"

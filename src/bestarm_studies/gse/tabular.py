@@ -113,7 +113,7 @@ def _instances(
     only_first_best: bool,
     seed: int,
     data: str,
-) -> "TabularInstances":
+) -> TabularInstances:
     check_sizes(n_arms, table.features.shape[1], variance)
     if not with_replacement and n_arms > len(table.target):
         raise ValueError(f"n_arms must be at most the {len(table.target)} rows of the table, got {n_arms}.")
@@ -133,7 +133,7 @@ def _instances(
 
 def automobile_instance(
     n_arms: int, variance: float = 0.1, with_replacement: bool = True, seed: int = 0, only_first_best: bool = False
-) -> "TabularInstances":
+) -> TabularInstances:
     """Return cars: which is the most expensive (Figure 5a)? `stand_in_automobile_instance` has the same schema.
     The price is scaled to [0, 1] with the features, as in the authors' code, so a variance of 0.1 is large."""
     table = read_automobile(fetch("automobile"))
@@ -147,7 +147,7 @@ def electric_motor_instance(
     with_replacement: bool = True,
     seed: int = 0,
     only_first_best: bool = False,
-) -> "TabularInstances":
+) -> TabularInstances:
     """Return measurements of a motor: which has the highest speed, or temperature (Figure 5b)?
     The table is a sample of about 1.5% of the rows; `stand_in_electric_motor_instance` has the same schema."""
     table = read_electric_motor(fetch("electric-motor-sample"), target)
@@ -165,7 +165,7 @@ def _stand_in(n_rows: int, names: tuple[str, ...]) -> ArmTable:
 
 def stand_in_automobile_instance(
     n_arms: int, variance: float = 0.1, with_replacement: bool = True, seed: int = 0, only_first_best: bool = False
-) -> "TabularInstances":
+) -> TabularInstances:
     """Return random rows with a slightly quadratic target, of the schema of the cars."""
     table = _stand_in(205, tuple(CAR_FEATURES.values()))
     return _instances("automobile", table, n_arms, variance, with_replacement, only_first_best, seed, "stand-in")
@@ -178,7 +178,7 @@ def stand_in_electric_motor_instance(
     with_replacement: bool = True,
     seed: int = 0,
     only_first_best: bool = False,
-) -> "TabularInstances":
+) -> TabularInstances:
     """Return random rows with a slightly quadratic target, of the schema of the motor."""
     table = _stand_in(5000, tuple(c for c in MOTOR_COLUMNS if c != target))
     return _instances(

@@ -137,7 +137,7 @@ def gene_screen(
     second_split: bool = False,
     seed: int = 0,
     data: str = "real",
-) -> "GeneScreen":
+) -> GeneScreen:
     """Return one of the screens IFNg, IL2, NK and SARS-CoV-2 on `descriptors` of ``source``.
     ``fault`` says whose rows are misaligned ("none", "descriptors", "targets", "both"); ``second_split`` is as in
     `GeneScreen`; ``data`` is "stand-in" where other descriptors are wanted than can be had."""

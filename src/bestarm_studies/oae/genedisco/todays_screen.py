@@ -33,7 +33,7 @@ def group_means() -> pd.DataFrame:
     return current(group_effects().iloc[:, :N_GROUPS])
 
 
-def todays_screen(name: str, seed: int = 0) -> "AlignedScreen":
+def todays_screen(name: str, seed: int = 0) -> AlignedScreen:
     """Return one of the screens IFNg, IL2, NK and SARS-CoV-2 on group means."""
     table, target = group_means(), screen_target(name)
     genes = table.index.intersection(target.index).sort_values()
