@@ -19,7 +19,7 @@ import pyarrow.parquet
 logger = logging.getLogger(__name__)
 
 _SEAL, _NAME, _MADE_BY = b"bestarm.seal", b"bestarm.name", b"bestarm.made_by"
-_CATEGORIES = b"bestarm.categories"  # columns of words that are a category of pandas, which the seal does not tell
+_CATEGORIES = b"bestarm.categories"  # columns of words that are categories of pandas, and whether in order
 
 MadeBy = dict[str, tuple[str, str]]  # key of rows → hashes of their settings and of their code
 
@@ -41,7 +41,7 @@ def seal(frame: pd.DataFrame) -> str:
 
 
 def _categories(frame: pd.DataFrame) -> bytes:
-    return json.dumps([name for name in frame if isinstance(frame[name].dtype, pd.CategoricalDtype)]).encode()
+    return json.dumps({c: bool(frame[c].cat.ordered) for c in frame.select_dtypes("category")}).encode()
 
 
 def write_rows(frame: pd.DataFrame, path: Path, name: str, made_by: MadeBy | None = None) -> None:
