@@ -9,14 +9,12 @@ runs, and the score divides by the largest share of all, since an oracle's desig
 * A case is an instance with a budget. The cases of a family are numbered; even ones choose, odd ones tell.
 * A policy makes 500 runs of a case, 200 if a run is slow, with its default settings and the true standard
   deviation where it asks for one (LinUCB's width is two of them, as in the paper). Nothing else is tuned.
-* Top-two Thompson sampling came later. Its two constants (the half unit of log likelihood, and draws with 0.7 of the
-  posterior's standard deviations) were set on even cases, with other runs than those of the file; its form was chosen
-  there, too, so that its score on even cases flatters it.
-* Changed after its rows of odd cases had been seen: on one table it left out the best arm, which its posterior had 4.7
-  deviations too low, since both variances were the likeliest ones where rewards cannot tell them from others. Now they
-  are drawn from their posterior. That own effects have a tenth of the prior was set on even cases and instances of
-  other seeds, for Soare's share: .997, with a quarter .995 and with a half .980. All its rows were run again, once, and
-  no row of another policy.
+* Top-two Thompson sampling came later. Its constants were set on instances of the seeds 77 and 101 to 106, drawn by the
+  same laws: draws with 0.7 of the posterior's standard deviations, own effects with half of the prior (a tenth before),
+  and linear parts whose variance is at least a tenth of the noise's (a thousandth before, which made it sure too early).
+* Changed after cases of seed 41 had been seen, even and odd ones, among them some on which the policy failed: all
+  instances are drawn anew, with seed 51, which nothing was set on, and all policies ran on them once. The families have
+  up to three times as many cases, since one instance of four decided a family's score.
 * FC2FB, a fixed budget for a policy made for fixed confidence, came last.
 * Two oracles run beside: the oracle allocation on the features and on one feature for each arm, since no linear fit is
   right where means are not linear. Their design is the best one as the budget grows; with few pulls an arm that it
@@ -75,7 +73,7 @@ from bestarm_studies.linear_topm.misspecified import MisspecifiedBandit, unexpla
 
 RESULTS = Path(__file__).with_suffix(".csv")
 COLUMNS = ("family", "case", "policy", "budget", "runs", "correct", "pulls", "seconds")
-SEED = 41  # of the instances drawn anew; those of the studies have seed 0
+SEED = 51  # of the instances drawn anew; those of the studies have seed 0
 RUNS, RUNS_OF_SLOWER = 500, 200
 SLOWER = ("Peace", "LinGapE", "LinGapE-Greedy", "LinUCB", "BayesGap-Lin", "UCB-GLM", "Top-two Thompson")
 BINARY = "Figure 4, rewards 0 or 1"
@@ -165,27 +163,27 @@ def deviated(level: float, draw: int) -> MisspecifiedBandit:
 def cases() -> Iterator[Case]:
     """Yield every case, family by family."""
     rng = np.random.default_rng(SEED)
-    for i, gap in enumerate(rng.uniform(0.3, 3.0, 6)):
+    for i, gap in enumerate(rng.uniform(0.3, 3.0, 12)):
         yield Case("Figure 1, static", i, static_instance(float(gap)), 320, 10.0**0.5)
-    for i, omega in enumerate(rng.uniform(0.1, 0.6, 8)):
+    for i, omega in enumerate(rng.uniform(0.1, 0.6, 24)):
         n_arms = (8, 16, 32)[i // 2 % 3]
         yield Case("Figure 2, adaptive", i, adaptive_instance(n_arms, float(omega)), 50 * n_arms, 10.0**0.5)
-    for i in range(8):
+    for i in range(24):
         n_arms = (8, 16, 32)[i // 2 % 3]
         yield Case("Figure 3, random", i, alone(sphere_instance(n_arms, seed=SEED), i), 50 * n_arms, 10.0**0.5)
-    for i in range(8):
+    for i in range(24):
         law = logistic_instance((5, 10)[i // 2 % 2], seed=SEED)
-        yield Case(BINARY, i, alone(law, i), (160, 400)[i // 4], 0.5)
-    for i in range(8):
-        n_arms, table = (8, 16)[i // 4], (automobile_instance, electric_motor_instance)[i // 2 % 2]
+        yield Case(BINARY, i, alone(law, i), (160, 400)[i // 4 % 2], 0.5)
+    for i in range(24):
+        n_arms, table = (8, 16)[i // 4 % 2], (automobile_instance, electric_motor_instance)[i // 2 % 2]
         law = table(n_arms, with_replacement=False, seed=SEED)
         yield Case("Figure 5, tables", i, alone(law, i), 20 * n_arms, 0.1**0.5)
     for i in range(6):
         yield Case("Soare", i, soare_instance(), 1010 + 1000 * i, 1.0)
-    for i in range(6):
+    for i in range(12):
         yield Case("close seconds", i, close_seconds((50, 200)[i // 2 % 2], 8, i), 1000, 1.0)
-    for i in range(8):
-        yield Case("deviations", i, deviated((0.1, 0.3)[i // 2 % 2], i), (600, 2400)[i // 4], 1.0)
+    for i in range(24):
+        yield Case("deviations", i, deviated((0.1, 0.3)[i // 2 % 2], i), (600, 2400)[i // 4 % 2], 1.0)
     for i in range(6):
         found = lastfm_instance(("lastfm-103", "lastfm-50", "drugs-linear")[i // 2], True)
         yield Case("Last.fm and drugs", i, found, (500, 2000)[i % 2] if i < 4 else (100, 400)[i % 2], 0.5)

@@ -18,7 +18,7 @@ from bestarm_studies.gse.tabular import automobile_instance
 from bestarm_studies.linear_topm.misspecified import MisspecifiedBandit
 
 SIGMA = 0.5
-OWN, LINEAR = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0), 10.0 ** np.linspace(-3, 2, 16)
+OWN, LINEAR = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0), 10.0 ** np.linspace(-1, 2, 10)
 
 
 def instance(seed: int, n_arms: int, d: int, level: float = 0.0) -> MisspecifiedBandit:
@@ -51,7 +51,7 @@ def test_every_round_is_that_of_dense_gaussian_conditioning(n_arms, d, level):
             fits.add(t + t // 2 + 1)
             for r in range(rows):
                 grid = [(own, linear) for own in OWN for linear in LINEAR]
-                values = [conditioned(x, *v, n[r], sums[r])[2] + np.log(0.1 / 6 if v[0] > 0 else 0.9) for v in grid]
+                values = [conditioned(x, *v, n[r], sums[r])[2] + np.log(0.5 / 6 if v[0] > 0 else 0.5) for v in grid]
                 if t < 60:  # the largest after Gumbel noise is a draw from the posterior
                     values += stats.gumbel_r.ppf([uniform(key, r, t, n_arms + rank + i) for i in range(len(grid))])
                 variances[r] = grid[int(np.argmax(values))]
@@ -103,7 +103,7 @@ def test_variances_are_drawn_as_often_as_the_posterior_has_them():
     rng = np.random.default_rng(2)
     x, n, y = rng.standard_normal((5, 2)), np.ones(5, dtype=np.int64), 2.0 * rng.standard_normal(5)
     chances = np.array([sum(np.exp(conditioned(x, own, v, n, y)[2]) for v in LINEAR) for own in OWN])
-    chances *= np.array([0.9] + 6 * [0.1 / 6])
+    chances *= np.array([0.5] + 6 * [0.5 / 6])
     noise, roots, lines = rng.gumbel(size=(4000, len(OWN), len(LINEAR))), np.empty((5, 2)), np.empty(5)
     drawn = [top_two_round.fit(x, n, y, roots, lines, z) for z in noise]
     assert stats.chisquare([drawn.count(own) for own in OWN], 4000 * chances / chances.sum()).pvalue > 0.001

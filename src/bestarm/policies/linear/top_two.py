@@ -50,9 +50,10 @@ class TopTwo:
 
     The mean of arm k is :math:`x_k^\top\theta+u_k` with :math:`\theta\sim N(0,a^2I)` and :math:`u_k\sim N(0,\tau^2)`.
     With :math:`\tau^2=0` arms teach about each other all that a linear model allows, with a large one nothing. Both
-    variances are unknown, too: they are drawn from their posterior on a grid, where :math:`\tau^2>0` has a tenth of the
+    variances are unknown, too: they are drawn from their posterior on a grid, where :math:`\tau^2>0` has half of the
     prior, whenever half as many pulls more were spent, and are the likeliest ones at the end. The likeliest ones during
-    the search would make arms certain that were never pulled, where rewards cannot tell :math:`\tau^2` from 0.
+    the search would make arms certain that were never pulled, where rewards cannot tell :math:`\tau^2` from 0. So would
+    small :math:`a^2`: an arm's linear part has at least a tenth of the noise's variance.
 
     After the least known arms, one pull for each dimension, a round draws the means from the posterior, with 0.7 of
     its standard deviations, and the best of them is the leader J ([1]_). Its challenger c is the arm most likely better

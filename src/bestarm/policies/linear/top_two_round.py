@@ -18,9 +18,9 @@ from bestarm.streams import standard_normal, uniform
 
 # variances of the own effects, and of an arm's linear part before any reward, that are tried
 _OWN = np.array([0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0])
-_LINEAR = 10.0 ** np.linspace(-3.0, 2.0, 16)
+_LINEAR = 10.0 ** np.linspace(-1.0, 2.0, 10)
 GRID = (len(_OWN), len(_LINEAR))
-_PARSIMONY = np.log(9.0 * (len(_OWN) - 1))  # own effects have a tenth of the prior, none of them the rest
+_PARSIMONY = np.log(len(_OWN) - 1.0)  # own effects have half of the prior, none of them the other
 _SPREAD = 0.7  # of the draws, in standard deviations of the posterior
 _NEGLIGIBLE = 1e-12
 
