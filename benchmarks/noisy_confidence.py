@@ -17,8 +17,8 @@ instances that of arms without structure).
 ``python -m benchmarks.noisy_confidence`` computes what benchmarks/noisy_confidence.csv lacks and prints what the rule
 says; ``--seconds`` ends it after so many processor seconds, and it goes on from there the next time.
 
-Cut for want of processor time: MisLid on the misspecified instances of 20 arms (0.2 ms a pull) and on Last.fm, LinGIFA
-on Last.fm. A policy without all even instances is shown and cannot be chosen.
+Cut for want of processor time: m-LinGapE with an optimised pull above 50 arms. A policy without all even instances is
+shown and cannot be chosen.
 """
 
 from __future__ import annotations

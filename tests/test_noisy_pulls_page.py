@@ -14,7 +14,7 @@ SOARE = pd.read_csv(soare.RESULTS)
 def test_every_policy_that_runs_in_a_family_has_all_its_cases():
     """A policy that refuses a case has a line without pulls there."""
     lines = TABLE.groupby("family")["case"].nunique()
-    assert lines.sum() == 64
+    assert lines.sum() == 156
     assert not TABLE.duplicated(["family", "case", "policy"]).any()
     counts = TABLE.groupby(["family", "policy"])["case"].nunique()
     assert (counts == lines.reindex(counts.index.get_level_values(0)).to_numpy()).all()
@@ -30,25 +30,16 @@ def test_the_page_recommends_what_the_rule_takes_and_says_by_how_much_it_is_behi
     assert chosen == "Top-two Thompson"
     assert "**Take `top_two`**" in PAGE
     families = tells.drop(columns=["mean", "worst", "rule"]).drop(index=list(noisy_pulls.ORACLES))
-    behind = (families.max() - families).loc[chosen].sort_values(ascending=False)
-    said = (
-        "is {:.2f} below sequential halving where means are not linear, {:.2f} below LinGapE on tables, "
-        "within 0.05 elsewhere"
-    )
-    assert said.format(*behind[:2]) in PAGE
-    assert list(behind.index[:2]) == ["deviations", "Figure 5, tables"]
-    assert list(families[behind.index[:2]].idxmax()) == ["sequential halving", "LinGapE"]
-    assert behind.iloc[2:].max() < 0.05
-    assert ((families.max() - families).max(axis=1) > 0.05).all()  # no policy meets the aim
-    # the two instances that cost most, and the policy that was taken before
-    shares = noisy_pulls.shares(TABLE)
-    assert f"({shares.loc[('deviations', 3), chosen]:.0%} right) has an own effect" in PAGE
-    assert f"on one table {shares.loc[('Figure 5, tables', 7), chosen]:.0%} are right" in PAGE
-    assert shares.loc[("Figure 5, tables", 7), "GSE-Lin, all rewards"] > 0.995
+    behind = (families.max() - families).max(axis=1).sort_values()
+    assert behind.index[0] == chosen
+    assert (families.max() - families).loc[chosen].idxmax() == "deviations"
+    said = "it is at most {:.3f} below, where means are not linear. All others are at least {:.2f} below somewhere"
+    assert behind.iloc[0] < 0.05 < behind.iloc[1]
+    assert said.format(*behind.iloc[:2]) in PAGE
     refused = TABLE[(TABLE["policy"] == "FC2FB of m-LinGapE") & (TABLE["pulls"] == 0)]
-    assert len(refused) == 3
+    assert len(refused) == 7
     assert tells["mean"].drop(list(noisy_pulls.ORACLES)).idxmax() == chosen
-    sums = "its sum is {:.3f}, that of `gse_lin_all_rewards`, cheaper, {:.3f}"
+    sums = "Its sum there is {:.3f}, that of `gse_lin_all_rewards`, cheaper, {:.3f}"
     assert sums.format(*tells["rule"].loc[[chosen, "GSE-Lin, all rewards"]]) in PAGE
 
 
