@@ -17,7 +17,7 @@ TEXT = " ".join(" ".join("".join(c["source"]).split()) for c in CELLS if c["cell
 PAGE = " ".join((ROOT / "docs" / "what_to_use.md").read_text(encoding="utf-8").split())
 MEASURED = read()
 TABLE = summary(MEASURED.runs, MEASURED.data)
-GP = "gp, 0.5 deviations"
+GP = "gp, 1 deviation"
 OURS = list(dict.fromkeys(MEASURED.runs["policy"]))
 
 
@@ -50,8 +50,8 @@ def test_titles_are_true(title):
 def test_what_the_verdicts_say():
     found = ahead(MEASURED, GP, [p for p in MEASURED.policies() if p in OURS and p != GP])
     assert (found.index[found["low"] >= 1].tolist(), found["low"].max()) == (["mean_opt", "greedy"], 1)
-    assert (found.loc[["mean_opt", "greedy"], "most"].max(), found.loc["linear", "most"]) == (3, 1)
-    may = ["forest", "neighbours", "hits", "gp, 1 deviation", "gp, 2 deviations"]
+    assert found.loc[["greedy", "mean_opt", "linear"], "most"].tolist() == [3, 2, 0]
+    may = ["forest", "neighbours", "hits", "gp, 0.5 deviations", "gp, 2 deviations"]
     assert found.loc[may, "most"].min() > len(CASES) / 2
 
 
@@ -62,21 +62,20 @@ def test_policies_below_chance():
     assert ranked(TABLE, ["Carnevale"]).query("`below chance` > 0").index.tolist() == ["greedy"]
 
 
-def test_the_choice_is_fragile():
+def test_gp_and_hits_are_level_and_all_others_behind():
     by_rule = ranked(TABLE)
-    best, taken = by_rule.loc["forest"], by_rule.loc[GP]
-    assert by_rule[by_rule["data sets"] == len(CASES)].index[0] == "forest"
+    by_rule = by_rule[by_rule["data sets"] == len(CASES)]
+    best = by_rule.loc[GP]
+    assert list(by_rule.index[:2]) == [GP, "hits"]
+    assert f"mean score is {best['score']:.3f}; `hits` has as much" in TEXT
+    assert by_rule["score"].iloc[2] < best["score"] - best["error"]
+    assert f"a standard error, {best['error']:.3f}, behind" in TEXT
+    assert f"`hits` are level, {best['score']:.4f} and {by_rule.loc['hits', 'score']:.4f}" in TEXT
+    assert 0 < (by_rule.loc["hits", "seconds"] - best["seconds"]) / 5 < 0.01  # of a round
     assert chosen(TABLE, OURS, CASES) == GP
-    assert f"score of `forest`, {best['score']:.3f}, is larger by less" in TEXT
-    assert f"standard error, {best['error']:.3f}, and a run" in TEXT
-    assert best["score"] - taken["score"] < best["error"] < 1.5 * (best["score"] - by_rule.loc["neighbours", "score"])
-    assert taken["seconds"] < best["seconds"]
     on_screens = ranked(TABLE, SCREENS)
-    assert chosen(TABLE, OURS, SCREENS) == "hits"
-    rivals = on_screens.loc[["hits", *(p for p in OURS if p.startswith("gp, "))]]
-    assert (rivals["score"].max() - rivals["score"] < rivals.loc[rivals["score"].idxmax(), "error"]).all()
-    cheaper = (rivals["seconds"].drop("hits") - rivals.loc["hits", "seconds"]) / 5  # of a round
-    assert 0 < cheaper.min() < 0.05
+    assert chosen(TABLE, OURS, SCREENS) == "hits" == on_screens.index[0]
+    assert on_screens["score"].iloc[1] < on_screens["score"].iloc[0] - on_screens["error"].iloc[0]
 
 
 def test_numbers_on_crossed_barrel():

@@ -64,7 +64,7 @@ def test_a_large_error_leaves_a_candidate_uncertain_and_a_mean_of_five_weighs_mo
     few.tell(outlier)
     many.tell(outlier.assign(n=[5, 1]))
     rows.tell(pd.concat([outlier, *[outlier[:1]] * 4]))
-    assert abs(at(many, "c1")[0] - 1.0) < 0.1 * abs(at(few, "c1")[0] - 1.0)
+    assert abs(at(many, "c1")[0] - 1.0) < 0.21 * abs(at(few, "c1")[0] - 1.0)  # a fifth of the noise
     np.testing.assert_array_equal(at(many, "c1"), at(rows, "c1"))
 
 

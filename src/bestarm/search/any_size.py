@@ -18,7 +18,7 @@ from scipy.optimize import minimize
 from scipy.special import ndtri
 
 from bestarm.interface import FloatArray, IntArray
-from bestarm.models.smooth_gp import _JITTER, UNIFORM, Posterior, SmoothGP, _squares
+from bestarm.models.smooth_gp import _JITTER, UNIFORM, Posterior, SmoothGP, _squares, best_of
 from bestarm.policies import model_batches
 from bestarm.policies.model_batches import MOST_KNOWN, ModelBatches, ModelState
 
@@ -122,6 +122,14 @@ class PoolGaussian(_AnySize, model_batches.GaussianBatches):
         if "outputs" not in kept:
             kept["outputs"] = posterior.everywhere(UNIFORM * state.features)
         return kept["outputs"]
+
+    def choose(self, state: ModelState, r: int, size: int) -> IntArray:
+        """Return the batch of one replication; the probability of a hit is that of what the posterior keeps."""
+        if self.score_by != "hits":
+            return super().choose(state, r, size)
+        mean, deviation = self.outputs(state, r)
+        scores = (mean - self.scaled_threshold(state, r, mean, deviation)) / deviation
+        return best_of(scores, np.flatnonzero(state.available[r]), size)
 
     def joint_draws(self, state: ModelState, places: IntArray, n: int, rng: Generator) -> FloatArray:
         """Return calibrated draws of what measurements of some arms would give, together, shape (n, len(places))."""

@@ -41,18 +41,18 @@ def _linear(*, batch: int, rounds: int, omega: float = 1.0, ridge: float = 1.0, 
 
 
 def _model(family: Family, ard: bool, noise: float, steps: int) -> SmoothGP:
-    """Return a Gaussian process; ``noise`` is the centre of the logarithm of its variance."""
-    return SmoothGP(family=family, ard=ard, noise_prior=(noise, 1.0), steps=steps)
+    """Return a Gaussian process; ``noise`` is the centre of the logarithm of its variance, whose prior is wide."""
+    return SmoothGP(family=family, ard=ard, noise_prior=(noise, 2.0), steps=steps)
 
 
 def _gaussian(
     *,
     batch: int,
     rounds: int,
-    beta: float = 0.5,  # by the rule in docs/what_to_use.md
+    beta: float = 1.0,  # by the rule in docs/what_to_use.md
     family: Family = "matern52",
     ard: bool = True,
-    noise: float = -4.0,
+    noise: float = -8.0,
     steps: int = 50,
 ) -> PoolGaussian:
     """Return upper bounds of a Gaussian process."""
@@ -67,7 +67,7 @@ def _hits(
     threshold: float | None = None,
     family: Family = "matern52",
     ard: bool = True,
-    noise: float = -4.0,
+    noise: float = -8.0,
     steps: int = 50,
 ) -> PoolGaussian:
     """Return the probability of a hit by a Gaussian process."""

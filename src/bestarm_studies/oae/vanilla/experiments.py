@@ -1,6 +1,6 @@
 """Searches without networks, as the paper has none: a Gaussian process, a forest and neighbours, in the same batches.
 
-They say how good a number of batches is. Settings are the library's own, those that its command line has for the same
+They say how good a number of batches is. Settings are the library's own, those that its command line had for the same
 names, fixed before any search and not tuned; MeanOpt has three strengths, of which the best is shown.
 """
 
