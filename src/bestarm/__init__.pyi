@@ -27,11 +27,7 @@ from bestarm.policies.gaussian.gp_state import GPModel
 from bestarm.policies.cells.gp_tree import NamedGpTree as gp_tree
 from bestarm.policies.cells.gpoo import NamedGpoo as gpoo
 from bestarm.policies.cells.grid_search import NamedGrid as grid_search
-from bestarm.policies.linear.gse import (
-    GseLin as gse_lin,
-    GseLinAllRewards as gse_lin_all_rewards,
-    GseLog as gse_log,
-)
+from bestarm.policies.linear.gse import GseLin as gse_lin, GseLinAllRewards as gse_lin_all_rewards, GseLog as gse_log
 from bestarm.policies.linear.lin_ucb import LinUcb as lin_ucb
 from bestarm.policies.linear.linear_oae import VanillaOae as linear_oae
 from bestarm.policies.linear.lingame import LinGame as lin_game

@@ -27,12 +27,7 @@ Predict = Callable[[list[int], ndarray, list[int], int, int], tuple[ndarray, nda
 
 
 def oae_seq(
-    x: ndarray,
-    measure: Callable[[list[int]], ndarray],
-    rounds: int,
-    first: list[int],
-    predict: Predict,
-    alpha: float,
+    x: ndarray, measure: Callable[[list[int]], ndarray], rounds: int, first: list[int], predict: Predict, alpha: float
 ) -> int:
     """Return the best arm measured."""
     N, b = rounds, len(first)

@@ -263,23 +263,14 @@ def test_od_linbai_on_soares_instance_is_what_its_last_stage_can_tell(budget):
 
 test_bad_input_is_refused_in_one_line = each_refused(
     (lambda: PeaceAllArms(0), "Peace: budget must be a whole number of at least 1"),
-    (
-        lambda: P1Rage(2).start(SOARE.arms, Streams.first(1)),
-        r"P1-RAGE: budget .* at least 5 \(one pull in each of 5",
-    ),
+    (lambda: P1Rage(2).start(SOARE.arms, Streams.first(1)), r"P1-RAGE: budget .* at least 5 \(one pull in each of 5"),
     (lambda: PeaceAllArms(4).start(SOARE.arms, Streams.first(1)), r"Peace: .* at least 5 \(one pull in each of 5"),
-    (
-        lambda: StaticGOptimal(8).start(SOARE.arms, Streams.first(1)),
-        r"of the \d+ arms of its design\), got 8; raise",
-    ),
+    (lambda: StaticGOptimal(8).start(SOARE.arms, Streams.first(1)), r"of the \d+ arms of its design\), got 8; raise"),
     (lambda: OracleAllocation(9, ()), "oracle: means must be the true mean of each arm"),
     (lambda: OracleAllocation(9, None), "take static_g_optimal where they are unknown"),
     (lambda: OracleAllocation(9, (1.0, np.nan)), "means must be the true mean of each arm, finite"),
     (lambda: OracleAllocation(9, (1.0, 1.0)), "means must differ, got 1 for all arms"),
-    (
-        lambda: OracleAllocation(99, (1.0, 0.0)).start(SOARE.arms, Streams.first(1)),
-        r"shape \(11,\) .* got \(1, 2\)",
-    ),
+    (lambda: OracleAllocation(99, (1.0, 0.0)).start(SOARE.arms, Streams.first(1)), r"shape \(11,\) .* got \(1, 2\)"),
     (lambda: soare_instance(1), "n_features must be a whole number of at least 2, got 1"),
     (lambda: soare_instance(10, 2.0), r"omega must lie in \(0, pi/2\), got 2\.0"),
 )

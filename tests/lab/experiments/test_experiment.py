@@ -277,10 +277,7 @@ test_numbers_and_names_of_a_definition_are_checked_where_it_stands = each_refuse
     (lambda: Scale(2, budgets=[]), "budgets must name at least one budget, got none"),
     (lambda: Scale(2, budgets=[10, 0]), "each budget must be a whole number of at least 1, got 0"),
     (lambda: Scale(2, budgets=PerArm((0.0,))), r"budgets per arm must be positive, got \(0.0,\)"),
-    (
-        lambda: Scale(2, fewer={"n_arms": {64: 0}}),
-        "fewer, n_arms of at least 64: replications must be a whole number",
-    ),
+    (lambda: Scale(2, fewer={"n_arms": {64: 0}}), "fewer, n_arms of at least 64: replications must be a whole number"),
     (lambda: Series(None, replications=0), "replications must be a whole number of at least 1, got 0"),
     (lambda: experiment(block=0), "block must be a whole number of at least 1, got 0"),
     (lambda: experiment(block=2.5), "block must be a whole number of at least 1, got 2.5"),

@@ -223,12 +223,7 @@ def rate_without_structure(n_arms: int, log_risk: FloatArray | float, time: Floa
 
 @njit(cache=True)
 def _play(
-    game: tuple[Any, ...],
-    level: float,
-    largest: float,
-    rate: FloatArray,
-    unstructured: FloatArray,
-    arms: IntArray,
+    game: tuple[Any, ...], level: float, largest: float, rate: FloatArray, unstructured: FloatArray, arms: IntArray
 ) -> None:
     """Play one round of every replication that still searches, and write the arm to pull. The noise has scale 1."""
     theta, sums, pulls, losses, mixability, stopped, recommended, replications, feature_set, features, key = game

@@ -93,12 +93,7 @@ def posterior(
 
 @njit(cache=True)
 def choose(
-    known: Known,
-    tie_key: np.uint64,
-    sample_key: np.uint64,
-    replications: IntArray,
-    spent: IntArray,
-    arms: IntArray,
+    known: Known, tie_key: np.uint64, sample_key: np.uint64, replications: IntArray, spent: IntArray, arms: IntArray
 ) -> None:
     """Write the arm to pull of every replication, shape (R, 1)."""
     own, pulls, sums, roots, lines = known
