@@ -39,7 +39,7 @@ from bestarm.search.any_size import PoolGaussian, PoolNeighbours, covariance, fi
 
 FILE = Path(__file__).with_suffix(".csv")
 RUNS = 20
-LEADING = ("more noise", "linear mean", "portfolio")  # within one standard error of the largest score in even runs: odd ones, too
+LEADING = ("more noise", "linear mean", "portfolio")  # led in even runs once: odd ones, too
 
 
 def ridge(x: FloatArray, known: IntArray, y: FloatArray) -> FloatArray:
