@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 
+import pyarrow.parquet as parquet
 import pytest
 import yaml
 from refusals import refuses
@@ -69,3 +70,17 @@ def test_the_paper_names_notebooks_that_make_its_figures(study):
     for title, entry in load_study(study).paper.figures.items():
         files = list((FIGURES / study / entry.notebook).glob(f"{entry.file}.*"))
         assert files, f"{title}: notebook {entry.notebook} makes no {entry.file}"
+
+
+@pytest.mark.parametrize("study", study_names())
+def test_keys_beside_figures_are_those_of_committed_rows(study):
+    """A figure whose rows were renewed is drawn again, so that what stands beside it leads to its rows."""
+    for file in (FIGURES / study).glob("*/*.json"):
+        for name, made in json.loads(file.read_text(encoding="utf-8")).get("experiments", {}).items():
+            rows = [
+                p for folder in (".", "paper") if (p := ROOT / "results" / study / folder / f"{name}.parquet").exists()
+            ]
+            known = {
+                key[:12] for p in rows for key in parquet.read_table(p, columns=["key"])["key"].unique().to_pylist()
+            }
+            assert {keys[:12] for keys in made["keys"].values()} <= known, f"{file.name}: draw it again"
