@@ -66,13 +66,12 @@ def test_gp_and_hits_are_level_and_all_others_behind():
     by_rule = ranked(TABLE)
     by_rule = by_rule[by_rule["data sets"] == len(CASES)]
     best = by_rule.loc[GP]
-    assert list(by_rule.index[:2]) == [GP, "hits"]
+    assert [*by_rule.index[:2], chosen(TABLE, OURS, CASES)] == [GP, "hits", GP]
     assert f"mean score is {best['score']:.3f}; `hits` has as much" in TEXT
     assert by_rule["score"].iloc[2] < best["score"] - best["error"]
     assert f"a standard error, {best['error']:.3f}, behind" in TEXT
     assert f"`hits` are level, {best['score']:.4f} and {by_rule.loc['hits', 'score']:.4f}" in TEXT
     assert 0 < (by_rule.loc["hits", "seconds"] - best["seconds"]) / 5 < 0.01  # of a round
-    assert chosen(TABLE, OURS, CASES) == GP
     on_screens = ranked(TABLE, SCREENS)
     assert chosen(TABLE, OURS, SCREENS) == "hits" == on_screens.index[0]
     assert on_screens["score"].iloc[1] < on_screens["score"].iloc[0] - on_screens["error"].iloc[0]
