@@ -77,10 +77,6 @@ def test_keys_beside_figures_are_those_of_committed_rows(study):
     """A figure whose rows were renewed is drawn again, so that what stands beside it leads to its rows."""
     for file in (FIGURES / study).glob("*/*.json"):
         for name, made in json.loads(file.read_text(encoding="utf-8")).get("experiments", {}).items():
-            rows = [
-                p for folder in (".", "paper") if (p := ROOT / "results" / study / folder / f"{name}.parquet").exists()
-            ]
-            known = {
-                key[:12] for p in rows for key in parquet.read_table(p, columns=["key"])["key"].unique().to_pylist()
-            }
+            rows = (ROOT / "results" / study).rglob(f"{name}.parquet")
+            known = {key[:12] for p in rows for key in set(parquet.read_table(p, columns=["key"])["key"].to_pylist())}
             assert {keys[:12] for keys in made["keys"].values()} <= known, f"{file.name}: draw it again"

@@ -58,8 +58,8 @@ def test_what_the_verdicts_say():
 def test_policies_below_chance():
     by_rule = ranked(TABLE)
     assert set(by_rule.index[by_rule["below chance"] > 0]) == {"linear", "gp_bucb", "greedy"}
-    assert ranked(TABLE, ["AutoAM"]).query("`below chance` > 0").index.tolist() == ["linear", "gp_bucb"]
-    assert ranked(TABLE, ["Carnevale"]).query("`below chance` > 0").index.tolist() == ["greedy"]
+    for case, below in (("AutoAM", ["linear", "gp_bucb"]), ("Carnevale", ["greedy"])):
+        assert ranked(TABLE, [case]).query("`below chance` > 0").index.tolist() == below
 
 
 def test_gp_and_hits_are_level_and_all_others_behind():

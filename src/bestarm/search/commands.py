@@ -196,10 +196,6 @@ def _check(rounds: list[Round], features: Any, phenotypes: dict[str, float]) -> 
     return int(wrong > 0)
 
 
-def _say_progress(name: str, number: int) -> None:
-    print(f"\r{name}: batch {number}        ", end="", file=sys.stderr)
-
-
 def run_replay(given: argparse.Namespace) -> int:
     """Run policies on a finished screen, print a table, and write hits.csv and hits.png."""
     settings = parsed_settings(given.set, bool(given.policy))
@@ -223,7 +219,8 @@ def run_replay(given: argparse.Namespace) -> int:
     hits = hits_of(rewards, given.top, threshold)
     aimed = [choice.aimed_at(share=given.top if given.hit is None else None, threshold=threshold) for choice in choices]
     scores = features.scores(given.components)[measured]
-    progress = _say_progress if sys.stderr.isatty() else None
+    said = "\r{}: batch {}        ".format
+    progress = (lambda *at: print(said(*at), end="", file=sys.stderr)) if sys.stderr.isatty() else None
     sizes = {name: getattr(given, name) for name in ("batch", "rounds", "runs", "seed")}
     table = replay(aimed, scores, rewards, hits, progress=progress, **sizes)
     print(f"{int(hits.sum())} of {len(rewards)} genes are hits; mean hits [95% interval] of {given.runs} runs:")

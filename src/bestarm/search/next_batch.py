@@ -214,7 +214,10 @@ def choose_batch(
         part = replace(plan, batch=min(most, plan.batch - len(found)))
         policy, state = replayed_state(part, features, chunks, cache, len(pending) + plan.batch)
         state = deepcopy(state) if cache is not None or plan.repeats else state
-        _set_round(state, max(len(chunks), n_asked))
+        state.round = max(len(chunks), n_asked)  # the random choices are those of this round
+        gp: Any = getattr(state, "gp", None)
+        if hasattr(gp, "round"):
+            gp.round = state.round
         policy.set_aside(state, withdrawn)
         policy.believe(state, np.concatenate([pending, np.array(found, np.int64)]))
         if not state.available.any():
@@ -228,14 +231,6 @@ def choose_batch(
             break
         found += map(int, new)
     return np.array(found, dtype=np.int64)
-
-
-def _set_round(state: Any, number: int) -> None:
-    """Make the random choices of a state those of a round."""
-    inner = getattr(state, "gp", None)
-    if inner is not None and hasattr(inner, "round"):
-        inner.round = number
-    state.round = number
 
 
 def recomputed_batches(

@@ -1,12 +1,14 @@
 """Settings of a scikit-learn estimator tried in batches, each chosen by what the ones before have taught."""
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from numbers import Real
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import ParameterGrid, ParameterSampler, RandomizedSearchCV
 from sklearn.utils import check_random_state
 
@@ -21,7 +23,8 @@ class BatchSearchCV(RandomizedSearchCV):
 
     Settings are drawn from the distributions once. The first batch is random. Each further one is chosen by a policy
     that has learned from the scores so far, and its fits run side by side. A trial that fails is not repeated and
-    teaches nothing; a batch all of whose fits fail ends the search, as in scikit-learn's own searches.
+    teaches nothing. If all fits of the first batch fail, the search ends, as scikit-learn's own; of a later batch that
+    fails as a whole ``cv_results_`` has nothing, and a warning says so.
 
     Numbers are seen by the policy as they are, positive ones that span a factor of 100 or more by their logarithm;
     anything else is one of several words.
@@ -106,8 +109,14 @@ class BatchSearchCV(RandomizedSearchCV):
         while tried < self.n_iter:
             batch, number = search.ask(min(self.batch_size, self.n_iter - tried)), number + 1
             settings = [self.candidates_[int(name)] for name in batch["name"]]
-            results = evaluate_candidates(settings, more_results={"batch": [number] * len(settings)})
-            scores = np.asarray(results[self._metric(results)], dtype=np.float64)[tried:]
+            try:
+                results = evaluate_candidates(settings, more_results={"batch": [number] * len(settings)})
+                scores = np.asarray(results[self._metric(results)], dtype=np.float64)[-len(settings) :]
+            except ValueError as error:  # scikit-learn keeps nothing of a batch that fails as a whole
+                if tried == 0 or "fits failed" not in str(error):
+                    raise
+                warnings.warn(f"no fit of batch {number} succeeded; cv_results_ has none of it.", FitFailedWarning, 2)
+                scores = np.full(len(settings), np.nan)
             search.tell(batch.assign(reward=[float(s) if np.isfinite(s) else "failed" for s in scores]))
             tried += len(settings)
 

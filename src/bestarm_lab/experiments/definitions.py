@@ -77,7 +77,8 @@ class _Speller:
         inside = local | {a.arg for a in arguments}
         body = node.body
         if isinstance(body, list):
-            inside = (inside | _stored(body)) - _declared_global(body)
+            shared = {n for s in body for each in ast.walk(s) if isinstance(each, ast.Global) for n in each.names}
+            inside = (inside | _stored(body)) - shared
             body = _without_docstring(body)
         header = [[a.arg for a in part] for part in (node.args.posonlyargs, node.args.args, node.args.kwonlyargs)]
         stars = [a.arg if a else None for a in (node.args.vararg, node.args.kwarg)]
@@ -226,10 +227,6 @@ def _stored(nodes: Any) -> frozenset[str]:
             found.add(node.rest)
         waiting += ast.iter_child_nodes(node)
     return frozenset(found)
-
-
-def _declared_global(body: list[ast.stmt]) -> frozenset[str]:
-    return frozenset(n for s in body for node in ast.walk(s) if isinstance(node, ast.Global) for n in node.names)
 
 
 @cache
