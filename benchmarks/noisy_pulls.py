@@ -11,7 +11,7 @@ runs, and the score divides by the largest share of all, since an oracle's desig
   deviation where it asks for one (LinUCB's width is two of them, as in the paper). Nothing else is tuned.
 * Top-two Thompson sampling came later. Its constants were set on instances of the seeds 41, 77 and 101 to 106, drawn by
   the same laws: draws with 0.7 of the posterior's standard deviations, own effects with half of the prior (before: a
-  tenth), and linear parts whose variance is a tenth of the noise's or more (before: a thousandth, too sure too early).
+  tenth), and linear parts whose variance is a tenth of the noise's or more (a thousandth made it certain too early).
 * Changed after cases of seed 41 had been seen, even and odd ones, among them some on which the policy failed: random
   instances are drawn anew, with seed 51, which nothing was set on, and all policies ran on them once. The families have
   up to three times as many cases, since one instance of four decided a family's score.
