@@ -24,19 +24,21 @@ def naive_kernel(family, a, b):
 
 @FAMILIES
 @pytest.mark.parametrize("ard", [True, False])
-def test_the_likelihood_is_that_of_a_normal_vector_and_its_gradient_is_right(family, ard):
-    """Against SciPy's density and central differences."""
-    model = SmoothGP(family=family, ard=ard)
+@pytest.mark.parametrize("own", [(0.0, 1.0), (RNG.uniform(0, 2, 30), RNG.uniform(0.1, 1, 30))], ids=["equal", "own"])
+def test_the_likelihood_is_that_of_a_normal_vector_and_its_gradient_is_right(family, ard, own):
+    """Against SciPy's density and central differences, with equal errors and with errors of each reward."""
+    model, (variances, shares) = SmoothGP(family=family, ard=ard), own
     theta = RNG.normal(size=6 if ard else 3) * 0.3
-    value, slope = model._likelihood(theta, X, Y)
+    value, slope = model._likelihood(theta, X, Y, *own)
     z = X / np.exp(theta[1:-1])
     signal = np.exp(theta[0])
-    covariance = signal * naive_kernel(family, z, z) + (np.exp(theta[-1]) + 1e-8 * signal) * np.eye(30)
+    noise = variances + shares * np.exp(theta[-1])
+    covariance = signal * naive_kernel(family, z, z) + (noise + 1e-8 * signal) * np.eye(30)
     density = multivariate_normal(np.zeros(30), covariance).logpdf(Y)
     assert value - 15.0 * np.log(1.0 / (2.0 * np.pi)) == pytest.approx(-density, rel=1e-9)
     for i in range(len(theta)):
         step = 1e-5 * (np.arange(len(theta)) == i)
-        up, down = (model._likelihood(theta + s * step, X, Y)[0] for s in (1.0, -1.0))
+        up, down = (model._likelihood(theta + s * step, X, Y, *own)[0] for s in (1.0, -1.0))
         assert slope[i] == pytest.approx((up - down) / 2e-5, abs=1e-5)
 
 

@@ -10,8 +10,7 @@ from small_screen import Lab, genes
 
 from bestarm import Search
 from bestarm.command_line import main
-from bestarm.models.smooth_gp import UNIFORM, SmoothGP
-from bestarm.search.any_size import weighed
+from bestarm.models.smooth_gp import SmoothGP
 from bestarm.search.choices import NAMES
 from bestarm.search.errors import errors_of, mean_of, reading
 from bestarm.search.search_files import parts_of
@@ -32,21 +31,11 @@ def at(search, name="c5"):
     return search.predict().set_index("name").loc[name, ["mean", "deviation"]].to_numpy(dtype=float)
 
 
-@pytest.mark.parametrize("family", ["matern52", "rbf"])
-@pytest.mark.parametrize("ard", [True, False])
-def test_without_errors_the_model_is_the_plain_one(family, ard):
-    rng = np.random.default_rng(0)
-    x, y = UNIFORM * rng.normal(size=(30, 3)), rng.normal(size=30)
-    model = SmoothGP(family=family, ard=ard)
-    plain, own = model.fitted(x, y), weighed(model, x, y, np.zeros(30), np.ones(30))
-    np.testing.assert_allclose(own.everywhere(x), plain.everywhere(x), atol=1e-6)
-
-
 def test_the_posterior_is_that_of_a_dense_solution():
     """Equations 2.23 and 2.24 of Rasmussen and Williams by another path, with the fitted kernel."""
     rng = np.random.default_rng(1)
     x, y, variances = rng.normal(size=(20, 2)), rng.normal(size=20), rng.uniform(0, 2, 20)
-    p = weighed(SmoothGP(), x, y, variances, np.full(20, 0.5))
+    p = SmoothGP().fitted(x, y, variances, np.full(20, 0.5))
     r = np.sqrt(5.0) * np.linalg.norm((x[:, None] - x) / p.scales, axis=2)
     k = p.signal * (1.0 + r + r**2 / 3.0) * np.exp(-r)
     both = k @ np.linalg.inv(k + np.diag(p.own_noise + 1e-8 * p.signal))

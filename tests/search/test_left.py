@@ -70,10 +70,21 @@ def test_draws_have_the_errors_of_the_measurements(law, monkeypatch):
     p = SmoothGP().fitted(x, y)
     before = any_size.drawn_jointly(p, new, 500, rng)
     mean, deviation = p.everywhere(new)
-    after = any_size.calibrated(before, mean, np.sqrt(deviation**2 + p.noise), *any_size.left_out(p))
+    after = any_size.calibrated(before, mean, np.sqrt(deviation**2 + p.noise), *any_size.left_out(p), rng)
     levels = [0.005, 0.05, 0.5, 0.95, 0.995]
     np.testing.assert_allclose(np.quantile(after, levels), np.quantile(y, levels), atol=0.35)
     assert (np.abs(np.quantile(before, levels) - np.quantile(y, levels)).max() > 0.5) == (law == "heavy tails")
+
+
+def test_the_tail_of_few_errors_is_uncertain_in_each_draw(monkeypatch):
+    """Of many candidates alike, how many are large varies as a bootstrap of the errors does, not as a binomial."""
+    monkeypatch.setattr(any_size, "_ALIKE", 1000)
+    rng = np.random.default_rng(0)
+    errors, zero = np.sort(rng.normal(size=100)), np.zeros(5000)
+    found = any_size.calibrated(rng.normal(size=(400, 5000)), zero, zero + 1.0, np.zeros(100), errors, rng)
+    counts = (found >= errors[-5]).sum(axis=1)  # of 100 errors 5
+    assert counts.mean() / 5000 == pytest.approx(0.05, abs=0.01)
+    assert counts.std() / 5000 == pytest.approx((0.05 * 0.95 / 100) ** 0.5, rel=0.15)
 
 
 def test_among_noise_nobody_knows_whether_the_best_was_measured():

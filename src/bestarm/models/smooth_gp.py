@@ -67,22 +67,22 @@ class SmoothGP:
             if len(prior) != 2 or not np.isfinite(prior).all() or prior[1] <= 0:
                 raise ValueError(f"{name} must be a centre and a positive deviation, got {prior}.")
 
-    def fitted(self, x: FloatArray, y: FloatArray) -> "Posterior":
+    def fitted(
+        self, x: FloatArray, y: FloatArray, variances: FloatArray | float = 0.0, shares: FloatArray | float = 1.0
+    ) -> "Posterior":
         """Return the posterior after some rewards.
 
         ``x`` (ndarray, shape (n, d)): features of what was measured, with about the spread of a uniform variable on [0,
-        1]; ``y`` (ndarray, shape (n,)): rewards with mean 0 and standard deviation 1."""
+        1]; ``y`` (ndarray, shape (n,)): rewards with mean 0 and standard deviation 1. The noise of reward i is
+        ``variances[i] + shares[i] * noise``, in squared units of y, with a learned noise."""
         n, d = x.shape
         some = np.arange(n) if n <= self.most_fitted else np.linspace(0, n - 1, self.most_fitted).astype(np.int64)
-        centre = np.concatenate(
-            [[self.signal_prior[0]], np.full(d if self.ard else 1, 2.0**0.5 + 0.5 * np.log(d)), [self.noise_prior[0]]]
-        )
-        spread = np.concatenate(
-            [[self.signal_prior[1]], np.full(len(centre) - 2, self.lengthscale_spread), [self.noise_prior[1]]]
-        )
+        variances, shares = np.broadcast_to(variances, n), np.broadcast_to(shares, n)
+        scales = [(2.0**0.5 + 0.5 * np.log(d), self.lengthscale_spread)] * (d if self.ard else 1)
+        centre, spread = np.array([self.signal_prior, *scales, self.noise_prior], dtype=np.float64).T
 
         def loss(theta: FloatArray) -> tuple[float, FloatArray]:
-            value, slope = self._likelihood(theta, x[some], y[some])
+            value, slope = self._likelihood(theta, x[some], y[some], variances[some], shares[some])
             off = (theta - centre) / spread
             return value + 0.5 * float(off @ off), slope + off / spread
 
@@ -90,17 +90,17 @@ class SmoothGP:
         bounds[-1] = (max(bounds[-1][0], np.log(1e-6)), bounds[-1][1])
         found = minimize(loss, centre, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": self.steps})
         theta = np.asarray(found.x)
-        scales = np.broadcast_to(np.exp(theta[1:-1]), d).copy()
+        found_scales = np.broadcast_to(np.exp(theta[1:-1]), d).copy()
         signal, noise = float(np.exp(theta[0])), float(np.exp(theta[-1]))
-        z = x / scales
+        z, own = x / found_scales, variances + shares * noise
         covariance = np.empty((n, n))
         for start in range(0, n, _part(n)):
             part = slice(start, start + _part(n))
             covariance[part] = signal * self.kernel(_squares(z[part], z))
-        covariance[np.diag_indices(n)] += noise + _JITTER * signal
+        covariance[np.diag_indices(n)] += own + _JITTER * signal
         lower = cholesky(covariance, lower=True, overwrite_a=True)
         whitened = solve_triangular(lower, y, lower=True)
-        return Posterior(self, scales, signal, noise, z, lower, whitened)
+        return Posterior(self, found_scales, signal, noise + float(np.median(variances)), own, z, lower, whitened)
 
     def predicted(self, x: FloatArray, arms: IntArray, rewards: FloatArray, n: int) -> tuple[FloatArray, FloatArray]:
         """Return mean and deviation at every candidate, in units of the rewards, of which the first n are known."""
@@ -120,7 +120,14 @@ class SmoothGP:
         found *= np.exp(root, out=root)
         return found
 
-    def _likelihood(self, theta: FloatArray, x: FloatArray, y: FloatArray) -> tuple[float, FloatArray]:
+    def _likelihood(
+        self,
+        theta: FloatArray,
+        x: FloatArray,
+        y: FloatArray,
+        variances: FloatArray | float = 0.0,
+        shares: FloatArray | float = 1.0,
+    ) -> tuple[float, FloatArray]:
         """Return the negative log likelihood and its gradient ([2]_, Equation 5.9)."""
         n = len(y)
         z = x / np.exp(theta[1:-1])
@@ -128,7 +135,7 @@ class SmoothGP:
         squares = _squares(z, z)
         correlation = self.kernel(squares)
         covariance = signal * correlation
-        covariance[np.diag_indices(n)] += noise + _JITTER * signal
+        covariance[np.diag_indices(n)] += variances + shares * noise + _JITTER * signal
         try:
             lower = cholesky(covariance, lower=True)
         except np.linalg.LinAlgError:
@@ -147,7 +154,7 @@ class SmoothGP:
         slope = np.empty_like(theta)
         slope[0] = -0.5 * float((inner * signal * correlation).sum())
         slope[1:-1] = -0.5 * (by_feature if self.ard else by_feature.sum())
-        slope[-1] = -0.5 * noise * float(np.trace(inner))
+        slope[-1] = -0.5 * noise * float((shares * np.diag(inner)).sum())
         return value, slope
 
 
@@ -160,7 +167,9 @@ class Posterior:
     scales : ndarray, shape (d,)
         Length-scales.
     signal, noise : float
-        Variances, in squared units of the scaled reward.
+        Variances, in squared units of the scaled reward; ``noise`` is that of a usual measurement.
+    own_noise : ndarray, shape (n,)
+        Variances of the noise of each reward.
     known : ndarray, shape (n, d)
         Scaled features of what was measured.
     lower : ndarray, shape (n, n)
@@ -173,6 +182,7 @@ class Posterior:
     scales: FloatArray
     signal: float
     noise: float
+    own_noise: FloatArray
     known: FloatArray
     lower: FloatArray
     whitened: FloatArray

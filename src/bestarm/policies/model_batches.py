@@ -208,12 +208,12 @@ class GaussianBatches(ModelBatches):
 
     def choose(self, state: ModelState, r: int, size: int) -> IntArray:
         """Return the batch of one replication."""
-        posterior, x = self.posterior(state, r), UNIFORM * state.features
         free = np.flatnonzero(state.available[r])
         if self.score_by == "hits":
-            mean, deviation = posterior.everywhere(x)
+            mean, deviation = self.outputs(state, r)
             # the probabilities are a growing function of this, and may round to 0 or 1
             return best_of((mean - self.scaled_threshold(state, r, mean, deviation)) / deviation, free, size)
+        posterior, x = self.posterior(state, r), UNIFORM * state.features
         looked_at = posterior.highest(x, self.beta, free, max(self.shortlist, 4 * size))
         at_the_bench = np.flatnonzero(state.pending[r])
         both = np.concatenate([looked_at, at_the_bench])

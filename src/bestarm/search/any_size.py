@@ -4,7 +4,7 @@ Floors are relative to the size of the rewards, and of very many measurements so
 
 References
 ----------
-.. [1] Rasmussen, Williams. "Gaussian Processes for Machine Learning". MIT Press 2006. Equations 2.22 and 5.9.
+.. [1] Rasmussen, Williams. "Gaussian Processes for Machine Learning". MIT Press 2006. Equations 5.10 to 5.12.
 .. [2] Wilson et al. "Efficiently Sampling Functions from Gaussian Process Posteriors". ICML 2020. Equation 12.
 """
 
@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 from scipy.linalg import cho_solve, cholesky, solve_triangular
-from scipy.optimize import minimize
 from scipy.special import ndtri
 
 from bestarm.interface import FloatArray, IntArray
-from bestarm.models.smooth_gp import _JITTER, UNIFORM, Posterior, SmoothGP, _squares, best_of
+from bestarm.models.smooth_gp import UNIFORM, Posterior, _squares
 from bestarm.policies import model_batches
 from bestarm.policies.model_batches import MOST_KNOWN, ModelBatches, ModelState
 
@@ -113,7 +112,7 @@ class PoolGaussian(_AnySize, model_batches.GaussianBatches):
             variances, some = (errors[:, 0] / spread) ** 2, np.isnan(errors[:, 0])
             shares = np.where(some, 1.0 / errors[:, 1], 1.0)
             x = UNIFORM * state.features[arms]
-            before[:] = key, weighed(self.model, x, rewards, np.where(some, 0.0, variances), shares)
+            before[:] = key, self.model.fitted(x, rewards, np.where(some, 0.0, variances), shares)
         return before[1]
 
     def outputs(self, state: ModelState, r: int) -> tuple[FloatArray, FloatArray]:
@@ -123,21 +122,13 @@ class PoolGaussian(_AnySize, model_batches.GaussianBatches):
             kept["outputs"] = posterior.everywhere(UNIFORM * state.features)
         return kept["outputs"]
 
-    def choose(self, state: ModelState, r: int, size: int) -> IntArray:
-        """Return the batch of one replication; the probability of a hit is that of what the posterior keeps."""
-        if self.score_by != "hits":
-            return super().choose(state, r, size)
-        mean, deviation = self.outputs(state, r)
-        scores = (mean - self.scaled_threshold(state, r, mean, deviation)) / deviation
-        return best_of(scores, np.flatnonzero(state.available[r]), size)
-
     def joint_draws(self, state: ModelState, places: IntArray, n: int, rng: Generator) -> FloatArray:
         """Return calibrated draws of what measurements of some arms would give, together, shape (n, len(places))."""
         _, _, centre, spread = self.known(state, 0)
         posterior, (mean, deviation) = self.posterior(state, 0), self.outputs(state, 0)
         draws = drawn_jointly(posterior, UNIFORM * state.features[places], n, rng)
         whole = np.sqrt(deviation[places] ** 2 + posterior.noise)
-        return centre + spread * calibrated(draws, mean[places], whole, *left_out(posterior))
+        return centre + spread * calibrated(draws, mean[places], whole, *left_out(posterior), rng)
 
     def explained(self, state: ModelState) -> float:
         """Return the share of the variance of rewards that predictions of each by all others explain."""
@@ -156,89 +147,6 @@ class PoolNeighbours(_AnySize, model_batches.NeighbourBatches):
     """`NeighbourBatches` for rewards of any size."""
 
 
-@dataclass(frozen=True)
-class WeighedPosterior(Posterior):
-    """A posterior whose rewards had variances of their own, shape (n,); ``noise`` is that of a usual measurement."""
-
-    own_noise: FloatArray
-
-
-def weighed(model: SmoothGP, x: FloatArray, y: FloatArray, variances: FloatArray, shares: FloatArray) -> Posterior:
-    """Return the posterior after rewards y, shape (n,), at features x, shape (n, d), as `SmoothGP.fitted` takes them.
-
-    The noise of reward i is ``variances[i] + shares[i] * noise``, in squared units of y, with a learned noise.
-    """
-    n, d = x.shape
-    some, (centre, spread) = fitted_on(model, n), priors(model, d)
-
-    def loss(theta: FloatArray) -> tuple[float, FloatArray]:
-        off = (theta - centre) / spread
-        whole, squares, correlation = covariance(model, theta, x[some], variances[some], shares[some])
-        if (found := likelihood(whole, y[some])) is None:
-            return 1e10, np.zeros_like(theta)
-        value, inner = found
-        signal, z = np.exp(theta[0]), x[some] / np.exp(theta[1:-1])
-        root = np.sqrt(5.0 * squares)
-        steep = correlation if model.family == "rbf" else (5.0 / 3.0) * (1.0 + root) * np.exp(-root)
-        pull = inner * steep * signal
-        slope = np.empty_like(theta)  # of the negative log likelihood ([1]_, Equation 5.9)
-        slope[0] = -0.5 * signal * float((inner * correlation).sum())
-        by_feature = (z**2).T @ pull.sum(axis=1) - np.einsum("ij,ij->j", z, pull @ z)
-        slope[1:-1] = -by_feature if model.ard else -by_feature.sum()
-        slope[-1] = -0.5 * np.exp(theta[-1]) * float(shares[some] @ np.diag(inner))
-        return value + 0.5 * float(off @ off), slope + off / spread
-
-    bounds = [(c - 6.0 * s, c + 6.0 * s) for c, s in zip(centre, spread, strict=True)]
-    bounds[-1] = (max(bounds[-1][0], np.log(1e-6)), bounds[-1][1])
-    theta = minimize(loss, centre, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": model.steps}).x
-    scales, noise = np.broadcast_to(np.exp(theta[1:-1]), d).copy(), float(np.exp(theta[-1]))
-    lower = cholesky(covariance(model, theta, x, variances, shares)[0], lower=True, overwrite_a=True)
-    whitened = solve_triangular(lower, y, lower=True)
-    usual, own = noise + float(np.median(variances)), variances + shares * noise
-    return WeighedPosterior(model, scales, float(np.exp(theta[0])), usual, x / scales, lower, whitened, own)
-
-
-def fitted_on(model: SmoothGP, n: int) -> IntArray:
-    """Return which of n measurements parameters are fitted to: all, or ``most_fitted``, evenly spread."""
-    return np.arange(n) if n <= model.most_fitted else np.linspace(0, n - 1, model.most_fitted).astype(np.int64)
-
-
-def priors(model: SmoothGP, d: int) -> FloatArray:
-    """Return centres and deviations of the logarithms of signal, length-scales and noise, shape (2, 2 + d or 3)."""
-    scales = [(2.0**0.5 + 0.5 * np.log(d), model.lengthscale_spread)] * (d if model.ard else 1)
-    return np.array([model.signal_prior, *scales, model.noise_prior], dtype=np.float64).T
-
-
-def covariance(
-    model: SmoothGP,
-    theta: FloatArray,
-    x: FloatArray,
-    variances: FloatArray | float = 0.0,
-    shares: FloatArray | float = 1.0,
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the covariance of rewards, squared scaled distances, and correlations, each of shape (n, n).
-
-    ``theta`` are the logarithms of signal, length-scales and noise."""
-    z = x / np.exp(theta[1:-1])
-    squares = _squares(z, z)
-    correlation = model.kernel(squares)
-    found = np.exp(theta[0]) * correlation
-    found[np.diag_indices(len(z))] += variances + np.exp(theta[-1]) * shares + _JITTER * np.exp(theta[0])
-    return found, squares, correlation
-
-
-def likelihood(covariance: FloatArray, y: FloatArray) -> tuple[float, FloatArray] | None:
-    """Return the negative log likelihood, and the matrix whose product with a derivative of the covariance has minus
-    twice its derivative as trace ([1]_, Equation 5.9); None where the covariance is not positive definite."""
-    try:
-        lower = cholesky(covariance, lower=True)
-    except np.linalg.LinAlgError:
-        return None
-    gain = cho_solve((lower, True), y)
-    value = 0.5 * float(y @ gain) + float(np.log(np.diag(lower)).sum())
-    return value, np.outer(gain, gain) - cho_solve((lower, True), np.eye(len(y)))
-
-
 def left_out(posterior: Posterior) -> tuple[FloatArray, FloatArray]:
     """Return what others predict of each measurement, and its error in deviations ([1]_, Equations 5.10 to 5.12)."""
     kept = vars(posterior)
@@ -250,12 +158,18 @@ def left_out(posterior: Posterior) -> tuple[FloatArray, FloatArray]:
 
 
 def calibrated(
-    draws: FloatArray, mean: FloatArray, deviation: FloatArray, predicted: FloatArray, errors: FloatArray
+    draws: FloatArray,
+    mean: FloatArray,
+    deviation: FloatArray,
+    predicted: FloatArray,
+    errors: FloatArray,
+    rng: Generator,
 ) -> FloatArray:
     """Return draws, shape (n, N), that are off their means as measurements are off what others predict of them.
 
     The distance of a draw from its mean, in deviations, becomes the quantile of the errors of those measurements that
-    were predicted alike (`left_out`) at the same probability: what holds of candidates together stays.
+    were predicted alike (`left_out`) at the same probability: what holds of candidates together stays. Each draw has a
+    bootstrap sample of these errors, since so few say little about the tail of many candidates.
     """
     parts = np.array_split(np.argsort(predicted, kind="stable"), max(1, len(predicted) // _ALIKE))
     groups = np.searchsorted([predicted[part[0]] for part in parts[1:]], mean, side="right")
@@ -264,7 +178,9 @@ def calibrated(
         mine, normal = np.flatnonzero(groups == group), ndtri((np.arange(len(part)) + 0.5) / len(part))
         z = (draws[:, mine] - mean[mine]) / deviation[mine]
         inside = np.clip(z, normal[0], normal[-1])
-        found[:, mine] = mean[mine] + deviation[mine] * (np.interp(inside, normal, np.sort(errors[part])) + z - inside)
+        samples = np.sort(rng.choice(errors[part], (len(draws), len(part))), axis=1)
+        off = np.array([np.interp(row, normal, sample) for row, sample in zip(inside, samples, strict=True)])
+        found[:, mine] = mean[mine] + deviation[mine] * (off + z - inside)
     return found
 
 
@@ -285,8 +201,7 @@ def drawn_jointly(posterior: Posterior, x: FloatArray, n: int, rng: Generator) -
             frequency /= np.sqrt(rng.chisquare(5.0, _FEATURES) / 5.0)
         phase = 2.0 * np.pi * rng.random(_FEATURES)
         weight = rng.standard_normal((_FEATURES, len(block))) * np.sqrt(2.0 * p.signal / _FEATURES)
-        own = p.own_noise[:, None] if isinstance(p, WeighedPosterior) else p.noise
-        error = np.sqrt(own) * rng.standard_normal((k, len(block)))
+        error = np.sqrt(p.own_noise)[:, None] * rng.standard_normal((k, len(block)))
         prior = np.cos(p.known @ frequency + phase) @ weight
         waves.append((frequency, phase, weight, cho_solve((p.lower, True), y[:, None] - prior - error)))
     found = np.sqrt(p.noise) * rng.standard_normal((n, len(x)))
