@@ -26,6 +26,16 @@ def phenotypes() -> pd.Series:
     return (100.0 * (x["a"] - 0.5 * x["b"] ** 2)).round(2).rename("phenotype")
 
 
+def one_line(capsys, *arguments) -> str:
+    """Return the one line by which a command is refused."""
+    capsys.readouterr()
+    assert main(list(map(str, arguments))) == 2
+    shown = capsys.readouterr().err
+    assert shown.startswith("bestarm: ")
+    assert shown.count("\n") == 1
+    return shown
+
+
 class Lab:
     """A folder with the two tables, in which commands are run and batches are measured."""
 
@@ -37,10 +47,22 @@ class Lab:
         features().to_csv(self.features)
         self.phenotypes.write_text("gene,phenotype\n")
 
-    def suggest(self, *arguments: str, policy: str = "mean_opt", batch: int = 4) -> int:
+    def given(self, *arguments: str, policy: str = "mean_opt", batch: int = 4) -> list[str]:
+        """Return the words of a command."""
         small = SMALL if policy in NETWORKS and "--check" not in arguments else []
         given = ["suggest", str(self.features), str(self.phenotypes), "--batch", str(batch), "--policy", policy]
-        return main([*given, *small, *arguments])
+        return [*given, *small, *arguments]
+
+    def suggest(self, *arguments: str, **settings) -> int:
+        return main(self.given(*arguments, **settings))
+
+    def says(self, capsys, *arguments: str, status: int = 0, **settings) -> str:
+        """Return what the command prints, of which the status is checked; of a refusal its one line."""
+        if status == 2:
+            return one_line(capsys, *self.given(*arguments, **settings))
+        capsys.readouterr()
+        assert self.suggest(*arguments, **settings) == status
+        return capsys.readouterr().out
 
     def plate(self, number: int) -> pd.DataFrame:
         return pd.read_csv(self.rounds / f"round_{number:03d}_plate.csv", keep_default_na=False)
@@ -51,9 +73,12 @@ class Lab:
     def measure(self, names, failed=()) -> None:
         """Append a row for each gene, `failed` where it did."""
         values = phenotypes()
+        self.add(*(f"{name},{'failed' if name in failed else values[name]}" for name in names))
+
+    def add(self, *rows: str) -> None:
+        """Append rows."""
         with open(self.phenotypes, "a") as file:
-            for name in names:
-                file.write(f"{name},{'failed' if name in failed else values[name]}\n")
+            file.writelines(f"{row}\n" for row in rows)
 
     def files(self) -> dict[str, bytes]:
         return {p.name: p.read_bytes() for p in sorted(self.rounds.glob("round*"))}

@@ -83,8 +83,7 @@ def test_the_page_tells_what_was_done_to_the_tables():
 
 def test_a_search_that_knows_nothing_has_a_page(tmp_path):
     search = Search(TABLE, "random")
-    search.report(tmp_path / "empty.html")
-    assert "They come with the first result." in (tmp_path / "empty.html").read_text(encoding="utf-8")
+    assert "They come with the first result." in report.page_of(search, None)
     search.tell(search.ask(2).assign(reward="failed"))
     search.report(tmp_path / "empty.html")
     assert "every measurement failed" in (tmp_path / "empty.html").read_text(encoding="utf-8")
@@ -128,20 +127,19 @@ def test_the_form_for_notebooks_is_short_and_escaped():
 
 
 @pytest.mark.parametrize(
-    ("n", "step"),
-    [(0, "tell what is known, or ask for a first batch"), (2, "ask for a batch"), (20, "no candidate is left")],
+    ("aim", "rewards", "words"),
+    [
+        ("max", [], "tell what is known, or ask for a first batch"),
+        ("max", [0.0, 1.0], "ask for a batch"),
+        ("max", np.arange(20.0), "no candidate is left"),
+        ("both", [1.0, 2.0, -3.0], "-3 (size 3)"),
+        (1.2, [1.0, 2.0, -3.0], "1 (distance 0.2)"),
+        ("min", [1.0, 2.0, -3.0], ": -3<"),
+    ],
 )
-def test_the_next_step(n, step):
-    search = Search(TABLE, "random")
-    if n:
-        search.tell(pd.DataFrame({"name": TABLE.index[:n], "reward": np.arange(float(n))}))
-    assert step in search._repr_html_()
-
-
-@pytest.mark.parametrize(("aim", "words"), [("both", "-3 (size 3)"), (1.2, "1 (distance 0.2)"), ("min", ": -3<")])
-def test_the_best_for_every_aim(aim, words):
+def test_the_best_and_the_next_step(aim, rewards, words):
     search = Search(TABLE, "random", aim=aim)
-    search.tell(pd.DataFrame({"name": TABLE.index[3:6], "reward": [1.0, 2.0, -3.0]}))
+    search.tell(pd.DataFrame({"name": TABLE.index[: len(rewards)], "reward": rewards}))
     assert words in search._repr_html_()
 
 

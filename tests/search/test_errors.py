@@ -92,13 +92,6 @@ def test_policies_that_cannot_weigh_refuse(name):
     refuses(lambda: told(sem=[0.1, 0.2, 0.3]).with_policy(name), f"{name} cannot weigh")
 
 
-def test_a_sequential_policy_refuses():
-    import bestarm
-
-    search = Search(LINE, bestarm.gse_lin(budget=50))
-    refuses(lambda: search.tell(search.ask().assign(reward=1.0, sem=0.1)), "cannot weigh rewards by sem, sd or n")
-
-
 test_what_tells_no_error_is_refused = refused(
     lambda columns: told(**columns),
     ({"sem": [0.1, -1, 0.1]}, r"'sem' of c5 is -1; it is an error, at least 0"),

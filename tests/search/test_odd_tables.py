@@ -1,13 +1,17 @@
-"""Tables as laboratories send them: understood as meant, or refused in one line with value, rule and remedy."""
+"""Odd tables of candidates and of results: understood as meant and said, or refused in one line with the remedy."""
 
+import decimal
+import fractions
 import io
 
 import numpy as np
 import pandas as pd
 import pytest
-from refusals import refuses
+from refusals import refused, refuses, refusing
 
+from bestarm.search.candidates import Candidates, read_features
 from bestarm.search.search import Search
+from bestarm.search.table_files import write_excel
 
 TABLE = pd.DataFrame(
     np.random.default_rng(0).uniform(size=(20, 2)), index=[f"c{i}" for i in range(20)], columns=["x", "y"]
@@ -62,79 +66,64 @@ def test_tables_that_are_understood(table, wanted):
     assert np.isnan(told(frame(name=["c1", "c2"], reward=[1.0, "failed"]))[1][1])
 
 
-ODD = {
-    "a limit": ("name,reward\nc1,<0.1\n", r"the reward of c1 is '<0\.1', beyond what can be measured; give the limit"),
-    "a limit with a comma": ("name;reward\nc1;>0,1\n", r"is '>0,1', beyond what can be measured; give the limit"),
-    "thousands": (
+@refusing(
+    ("name,reward\nc1,<0.1\n", r"the reward of c1 is '<0\.1', beyond what can be measured; give the limit"),
+    ("name;reward\nc1;>0,1\n", r"is '>0,1', beyond what can be measured; give the limit"),
+    (
         'name,reward\nc1,"1,000"\n',
         "column 'reward' has '1,000', whose comma may stand before decimals or after thousands; give",
     ),
-    "commas and points": (
+    (
         "name;reward\nc1;0,5\nc2;0.5\n",
         "has '0.5' and column 'reward' has '0,5', decimal points and decimal commas; write",
     ),
-    "two units": ("name,reward\nc1,50%\nc2,0.5\n", "'0.5' and '50%', several units; give numbers of one unit"),
-    "a slip": ("name,reward\nc1,1_2\n", "the reward of c1 is '1_2'; it must be a number, empty while"),
-    "nothing filled in": ("name,reward\nc1,\nc2,\n", "no row of the table has a reward: all 2 are still to come"),
-    "an error of a spreadsheet": (
-        "name,reward\nc1,#DIV/0!\n",
-        "no row of the table has a reward: all 1 are still to come",
-    ),
-    "a sum": ("name,reward\nc1,1\nTotal:,1\n", "line 3: the last row is called 'Total:', .* summary is; delete it"),
-    "a control": ("name,reward\nc1,1\nNTC,1\n", "NTC is no candidate; .* or leave controls out by unknown='ignore'"),
-    "half a row": ("name,reward\nc1,1\nc2\n", "line 3: 1 fields where the header has 2; complete the row"),
-    "two columns": ("name,reward,reward 2\nc1,1,2\n", "two columns of rewards, reward and reward 2; keep one"),
-    "another capital": ("name,reward,Reward\nc1,1,2\n", "two columns of rewards, reward and Reward; keep one"),
-    "a word for results": (
+    ("name,reward\nc1,50%\nc2,0.5\n", "'0.5' and '50%', several units; give numbers of one unit"),
+    ("name,reward\nc1,1_2\n", "the reward of c1 is '1_2'; it must be a number, empty while"),
+    ("name,reward\nc1,\nc2,\n", "no row of the table has a reward: all 2 are still to come"),
+    ("name,reward\nc1,#DIV/0!\n", "no row of the table has a reward: all 1 are still to come"),
+    ("name,reward\nc1,1\nTotal:,1\n", "line 3: the last row is called 'Total:', .* summary is; delete it"),
+    ("name,reward\nc1,1\nNTC,1\n", "NTC is no candidate; .* or leave controls out, in tell by unknown='ignore'"),
+    ("name,reward\nc1,1\nc2\n", "line 3: 1 fields where the header has 2; complete the row"),
+    ("name,reward,reward 2\nc1,1,2\n", "two columns of rewards, reward and reward 2; keep one"),
+    ("name,reward,Reward\nc1,1,2\n", "two columns of rewards, reward and Reward; keep one"),
+    (
         "compound,yield\nc1,1\n",
         "no column reward; it has: compound, yield. Rename 'yield', which looks like it, reward, or name it by tell",
     ),
-    "no header": ("c1,1\n", "the table has no column reward; it has: c1, 1"),
-    "a page of the web": ("<html><table>", r"is JSON, XML or a page of the web, no table; save it as CSV"),
-    "JSON": ('[{"name": "c1"}]', "is JSON, XML or a page of the web, no table"),
-    "a compressed file": ("\x1f\x8b and more", "is a spreadsheet or an archive, no text"),
-    "nothing": ("", "is empty; it needs a header, such as name,reward"),
-    "a spreadsheet": ("PK\x03\x04 and more", r"is a spreadsheet or an archive, no text; save it as CSV \(UTF-8\)"),
-}
-
-
-@pytest.mark.parametrize("name", ODD)
-def test_files_that_are_refused(name, tmp_path):
-    text, message = ODD[name]
+    ("c1,1\n", "the table has no column reward; it has: c1, 1"),
+    ("<html><table>", r"is JSON, XML or a page of the web, no table; save it as CSV"),
+    ('[{"name": "c1"}]', "is JSON, XML or a page of the web, no table"),
+    ("\x1f\x8b and more", "is a spreadsheet or an archive, no text"),
+    ("", "is empty; it needs a header, such as name,reward"),
+    ("PK\x03\x04 and more", r"is a spreadsheet or an archive, no text; save it as CSV \(UTF-8\)"),
+)
+def test_files_that_are_refused(text, tmp_path):
     (tmp_path / "r.csv").write_text(text, encoding="latin-1")
-    refuses(lambda: told(tmp_path / "r.csv"), message)
+    told(tmp_path / "r.csv")
 
 
-WRONG = {
-    "ambiguous commas": (frame(name=["c1", "c2"], reward=["1,250", "3"]), "'1,250', whose comma may stand before"),
-    "two columns of one name": (pd.DataFrame([["c1", 1, 2]], columns=["name", "reward", "reward"]), "columns 'reward'"),
-    "two columns of names": (pd.DataFrame([["c1", "c2", 2]], columns=["name", "name", "reward"]), "two columns 'name'"),
-    "a number of 400 digits": (
-        frame(name=["c1"], reward=[10**400]),
-        "is '10000000000000000000'; it must be at most 1e.150 in size",
-    ),
-    "arrays": (frame(name=["c1"], reward=[np.ones(2)]), r"must be a number, .* got '\[1\. 1\.\]'"),
-    "complex": (frame(name=["c1"], reward=[1j]), "must be a number, .* got '1j'"),
-    "dates": (frame(name=["c1"], reward=[pd.Timestamp("2026-01-01")]), "must be a number, .* got '2026-01-01"),
-    "no name": (frame(name=["c1", None], reward=[1.0, 2.0]), r"the reward 2\.0 has no name; name it or delete the row"),
-    "another salt": (
+test_tables_that_are_refused = refused(
+    lambda table: told(table),
+    (frame(name=["c1", "c2"], reward=["1,250", "3"]), "'1,250', whose comma may stand before"),
+    (pd.DataFrame([["c1", 1, 2]], columns=["name", "reward", "reward"]), "columns 'reward'"),
+    (pd.DataFrame([["c1", "c2", 2]], columns=["name", "name", "reward"]), "two columns 'name'"),
+    (frame(name=["c1"], reward=[10**400]), "is '10000000000000000000'; it must be at most 1e.150 in size"),
+    (frame(name=["c1"], reward=[np.ones(2)]), r"must be a number, .* got '\[1\. 1\.\]'"),
+    (frame(name=["c1"], reward=[1j]), "must be a number, .* got '1j'"),
+    (frame(name=["c1"], reward=[pd.Timestamp("2026-01-01")]), "must be a number, .* got '2026-01-01"),
+    (frame(name=["c1", None], reward=[1.0, 2.0]), r"the reward 2\.0 has no name; name it or delete the row"),
+    (
         frame(name=["c1"], reward=[1.0], salt=["KCl"]),
         "feature 'salt' of c1 is 'KCl' in the table and 'NaCl' in the candidates; put it back, or name",
     ),
-    "another dose": (
+    (
         frame(name=["c1"], reward=[1.0], x=[9.0]),
         r"feature 'x' of c1 is 9 in the table and 0\.\d+ in the candidates; put it back, or name",
     ),
-    "columns of replicates": (frame(name=["c1"], rep1=[1.0], rep2=[2.0]), "no column reward; it has: name, rep1, rep2"),
-    "the text of a file": ("name,reward\nc1,1\n", "a table is read from a file, got its text; write it to one"),
-    "a series": (pd.Series([1.0], index=["c1"]), "tell wants the table that ask returned, .* got Series"),
-}
-
-
-@pytest.mark.parametrize("name", WRONG)
-def test_tables_that_are_refused(name):
-    table, message = WRONG[name]
-    refuses(lambda: told(table), message)
+    (frame(name=["c1"], rep1=[1.0], rep2=[2.0]), "no column reward; it has: name, rep1, rep2"),
+    ("name,reward\nc1,1\n", "a table is read from a file, got its text; write it to one"),
+    (pd.Series([1.0], index=["c1"]), "tell wants the table that ask returned, .* got Series"),
+)
 
 
 def test_names_that_became_numbers_in_a_file(tmp_path):
@@ -147,30 +136,25 @@ def test_names_that_became_numbers_in_a_file(tmp_path):
     assert search.history["name"].tolist() == ["1", "2", "1.50"]
 
 
-CALLS = {
-    "a number being measured": (lambda s: s.ask(2, pending=5), "pending must be a list of names or a table, got 5"),
-    "a nameless one being measured": (lambda s: s.ask(2, pending=["c1", None]), "name 2 of pending is empty; leave it"),
-    "nobody excluded": (lambda s: s.exclude(None), "names must be a list of names or a table, got None; give"),
-    "one word not done": (lambda s: s.not_done("c1"), r"names must be a list of names or a table, got 'c1'; write"),
-    "a truth value of hits": (lambda s: Search(TABLE, hits=True), "hits must be a reward, a share such as '5%', or a"),
-    "everything is a hit": (lambda s: Search(TABLE, hits=list(TABLE.index)), "every candidate is a hit, so that there"),
-    "a sum among candidates": (
+test_calls_that_are_refused = refused(
+    lambda call: call(Search(TABLE, "random")),
+    (lambda s: s.ask(2, pending=5), "pending must be a list of names or a table, got 5"),
+    (lambda s: s.ask(2, pending=["c1", None]), "name 2 of pending is empty; leave it"),
+    (lambda s: s.exclude(None), "names must be a list of names or a table, got None; give"),
+    (lambda s: s.not_done("c1"), r"names must be a list of names or a table, got 'c1'; write"),
+    (lambda s: Search(TABLE, hits=True), "hits must be a reward, a share such as '5%', or a"),
+    (lambda s: Search(TABLE, hits=list(TABLE.index)), "every candidate is a hit, so that there"),
+    (
         lambda s: Search(pd.concat([TABLE, TABLE.iloc[:1].set_axis(["SUM"])])),
         "the table: the last row is called 'SUM', as a spreadsheet's summary is; delete it",
     ),
-    "commas and points among features": (
+    (
         lambda s: Search(TABLE.assign(x=[f"0,{i}5" for i in range(20)], z=["0.5"] * 20)),
         "column 'z' has '0.5' and column 'x' has '0,195', decimal points and decimal commas; write all numbers",
     ),
-    "all candidates alike": (lambda s: Search(TABLE[["x"]] * 0.0), "every feature is the same for all candidates"),
-    "more components than features": (lambda s: Search(TABLE, components=9), "components must be between 1 and 4"),
-}
-
-
-@pytest.mark.parametrize("name", CALLS)
-def test_calls_that_are_refused(name):
-    call, message = CALLS[name]
-    refuses(lambda: call(Search(TABLE, "random")), message)
+    (lambda s: Search(TABLE[["x"]] * 0.0), "every feature is the same for all candidates"),
+    (lambda s: Search(TABLE, components=9), "components must be between 1 and 4"),
+)
 
 
 def test_lists_of_names_are_taken_as_they_come():
@@ -192,3 +176,216 @@ def test_one_candidate_can_be_added_by_a_file(tmp_path):
     assert search.candidates.columns == ("x", "y", "salt=KCl", "salt=LiCl", "salt=NaCl", "lot")
     assert search.candidates.report == ("column salt: 3 words, a column of 0 and 1 for each.",)
     assert "new" in set(search.ask(21)["name"])
+
+
+LINE = pd.DataFrame({"x": np.linspace(0, 1, 12)}, index=[f"c{i}" for i in range(12)])
+
+
+def read(folder, text, **settings):
+    path = folder / "t.csv"
+    path.write_text(text, encoding="utf-8")
+    return Candidates.of(path, **settings)
+
+
+def column(cells):
+    return "name\tv\tx\n" + "".join(f"c{i}\t{cell}\t{i}\n" for i, cell in enumerate(cells))
+
+
+@pytest.mark.parametrize(
+    ("cells", "words"),
+    [
+        (("1x10^3", "2x10^3", "5x10^4"), "a power of ten"),
+        (("10^3", "10^4", "10^-5 M"), "a power of ten"),
+        (("10²", "10³", "10⁻⁴"), "a power of ten"),
+        (("~5", "~60", "ca. 80"), "about a number"),
+        (("1,00,000", "2,00,000"), "a number with commas"),
+        (("١", "٢", "٣"), "a number in other digits"),
+        (("１", "２"), "a number in other digits"),
+        (("5±0.1", "6±0.2"), "a number with its error"),
+        (("1/2", "1/4"), "a ratio"),
+        (("20–30 °C", "30–40 °C"), "a range"),
+        (("0:30:00", "1:00:00"), "a time"),
+        (("2 h", "4 h", "overnight"), "among numbers such as '2 h'"),
+        (("rt", "60", "80"), "among numbers such as '60'"),
+        (("(5)", "60"), "a number in brackets"),
+        (("5-", "60"), "or before its sign"),
+        (("½", "¼"), "a fraction"),
+        (("1h30", "2 h 15 min"), "a time"),
+        (("1 day, 6:00:00", "2:00:00"), "a time"),
+        (("May 2024", "Juni 2024"), "a date"),
+        (("2024-05-01T12:30:00Z", "2024-05-02 12:30"), "a date"),
+        (("0x1F", "0x2A"), "a hexadecimal number"),
+        (("1 mM", "500 uM"), "several units"),
+        (("1%", "2"), "several units"),
+    ],
+)
+def test_texts_that_hold_numbers_are_refused_unless_they_are_words(cells, words, tmp_path):
+    refuses(lambda: read(tmp_path, column(cells)), words)
+    assert len(read(tmp_path, column(cells), words=["v"]).columns) == len(cells) + 1
+
+
+@pytest.mark.parametrize(
+    "cells", [("Na", "K"), ("None", "XPhos"), ("-", "PPh3"), ("inf", "Al"), ("Na", "None"), ("NA", "x")]
+)
+def test_words_stay_words(cells, tmp_path):
+    found = read(tmp_path, column([*cells, cells[0]]))
+    assert found.table["v"].tolist() == [*cells, cells[0]]
+
+
+def test_genes_beside_names_are_other_names_and_two_characters_of_micro_one_unit(tmp_path):
+    text = "name,gene,compound,dose\n" + "".join(f"c{i},G{i},{i},{i} {'µμ'[i % 2]}M\n" for i in range(4))
+    found = read(tmp_path, text)
+    assert found.table.to_dict("list") == {"compound": [0.0, 1.0, 2.0, 3.0], "dose": [0.0, 1.0, 2.0, 3.0]}
+    assert "t.csv: column gene: other names of the rows, all different, left out." in found.report
+
+
+GRID = {"T": [20.0, 30.0, 40.0], "t": [5.0, 10.0, 15.0]}
+LAYOUTS = {
+    "units below the header": (["name,T,t", ",°C,min"], "'°C min' below the header, left out"),
+    "units and a word for them": (["name,T,t", "unit,°C,"], "'unit °C' below the header, left out"),
+    "merged cells above the header": ([",cond,cond", "name,T,t"], "'cond cond' above the header, left out"),
+    "a comment among the rows": (["# May 5", "name,T,t", "# by hand"], "1 line of comment left out"),
+    "a comment with all separators": (["name,T,t", "# by hand,,"], "1 line of comment left out"),
+    "row numbers, saved twice": (["Unnamed: 0.1,name,T,t"], "column Unnamed: 0.1: the numbers of the rows, left out"),
+    "identifiers beside names": (["Sample ID,name,T,t"], "column Sample ID: other names of the rows, all different"),
+}
+
+
+@pytest.mark.parametrize("kind", LAYOUTS)
+@pytest.mark.parametrize("suffix", [".csv", ".xlsx"])
+def test_layouts_are_understood_and_said(kind, suffix, tmp_path):
+    """In files of text (of Windows, too, as UTF-16) and of spreadsheets."""
+    head, said = LAYOUTS[kind]
+    more = "Unnamed" in kind or "name," in head[0][4:]
+    rows = [
+        [*([str(i if "Unnamed" in head[0] else 907 - i)] if more else []), "abc"[i], str(20 + 10 * i), str(5 + 5 * i)]
+        for i in range(3)
+    ]
+    if suffix == ".csv":
+        text = "\r\n".join([*head, *map(",".join, rows), ""])
+        (tmp_path / "t.csv").write_bytes(text.encode("utf-16"))
+    else:
+        parts = [line.split(",") for line in head]
+        write_excel(
+            tmp_path / "t.xlsx", [c or None for c in parts[0]], [[c or None for c in p] for p in [*parts[1:], *rows]]
+        )
+    found = Candidates.of(tmp_path / f"t{suffix}")
+    assert (found.names, found.table.to_dict("list")) == (("a", "b", "c"), GRID)
+    assert any(said in sentence for sentence in found.report)
+
+
+def formulas(sheet):
+    sheet["B2"] = "=1+1"
+
+
+def merged(sheet):
+    sheet.merge_cells("B2:B3")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [(formulas, "the formula in B2 was never computed; save the file"), (merged, "the cells B2:B3 are merged, which")],
+)
+def test_cells_that_only_look_empty_are_refused(change, message, tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.append(["read me first"])
+    sheet = book.create_sheet("data")
+    for row in (["name", "x"], ["a", 1], ["b", 2], ["c", None]):
+        sheet.append(row)
+    book.save(tmp_path / "t.xlsx")
+    assert Candidates.of(tmp_path / "t.xlsx").report[0] == "t.xlsx: the sheet 'data' of 2 was read."
+    change(sheet)
+    book.save(tmp_path / "t.xlsx")
+    refuses(lambda: Candidates.of(tmp_path / "t.xlsx"), message)
+
+
+def test_hidden_rows_and_columns_are_read_and_said(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in (["name", "x", "y", "z"], ["a", 1, 1, 1], ["b", 2, 1, 2], ["c", 3, 2, 1]):
+        book.active.append(row)
+    book.active.row_dimensions[3].hidden = True
+    book.active.column_dimensions.group("C", "D", hidden=True)
+    book.save(tmp_path / "t.xlsx")
+    candidates = Candidates.of(tmp_path / "t.xlsx")
+    assert list(candidates.names) == ["a", "b", "c"]
+    assert candidates.report[:2] == (
+        "t.xlsx: 1 hidden row (3) read as if shown.",
+        "t.xlsx: 2 hidden columns (3, 4) read as if shown.",
+    )
+
+
+@pytest.mark.parametrize("source", [None, {"x": [1, 2]}, [{"x": 1}], np.array([["a", 1]], dtype=object), object()])
+def test_what_is_no_table_is_refused(source):
+    with pytest.raises(ValueError, match=r"candidates are a file, a DataFrame or an array of numbers, got a .*; write"):
+        Candidates.of(source)
+
+
+def test_tables_of_other_libraries_and_several_levels():
+    """One word stands for a list of one column, but names are a list."""
+    arrow = pytest.importorskip("pyarrow").Table.from_pandas(LINE.assign(s="1-2", z=LINE["x"] ** 2))
+    found = Candidates.of(arrow, words="s", results="z")
+    assert (found.names, found.columns) == (tuple(LINE.index), ("x", "s=1-2"))
+    levels = LINE.set_axis(pd.MultiIndex.from_tuples([("dose", "mM")]), axis=1)
+    assert Candidates.of(levels).columns == ("dose mM",)
+    refuses(lambda: Candidates.of(np.eye(2), names="ab"), "names must be a list of names or a table, got 'ab'")
+    alike = Candidates.of(LINE.rename(index={"c0": "A b", "c1": "ab", "c2": "x\ny"}))
+    assert alike.names[2] == "x y"
+    assert alike.report == ("names that differ by capitals or blanks alone: ab; check that they are meant.",)
+
+
+def test_codes_with_zeros_are_said(tmp_path):
+    assert read(tmp_path, column(["001", "010", "002"])).report == (
+        "t.csv: column v: '001' read as a number; `words` keeps such texts as categories.",
+    )
+
+
+@pytest.mark.parametrize("text", ["a,1,2\nb,2,3\nc,3,4\n", "1.5,2\n2.5,3\n3,5\n", "DMF,20,0.1,5\nTHF,30,0.2,6\n"])
+def test_a_file_without_a_header_is_refused(text, tmp_path):
+    """Otherwise its first candidate would be lost; spectra and counted columns have numbers for headers."""
+    refuses(lambda: read(tmp_path, text), "has numbers in place of a header; write one above it, such as name,x1,x2")
+    for head in ("name,1,2", "sample,400,410,420", ",0,1", "0,1,2"):
+        n = head.count(",") + 1
+        rows = "\n".join(",".join([f"s{i}", *(str(i * j) for j in range(1, n))]) for i in range(3))
+        assert len(read(tmp_path, f"{head}\n{rows}\n").names) == 3
+
+
+def test_columns_of_results_by_other_words(tmp_path):
+    for label in ("Yield (%)", "yield [%]", "Ausbeute", "rendement", "Ergebnis", "phenotype_percent"):
+        assert read(tmp_path, f"name,x,{label}\na,1,50\nb,2,60\n").columns == ("x",), label
+    found = read(tmp_path, "name,x,IC50\na,1,50\nb,2,60\n")
+    assert found.report == ("t.csv: column IC50: taken for a feature; name it in `results` if it is a result.",)
+    assert read(tmp_path, "name,x,IC50\na,1,50\nb,2,60\n", results=["IC50"]).columns == ("x",)
+
+
+def test_names_that_are_there_twice_and_dates_among_genes(tmp_path):
+    with pytest.raises(ValueError, match=r"names twice, in its index and in column 'name'; drop one of them"):
+        Candidates.of(LINE.assign(name="q"))
+    (tmp_path / "f.csv").write_text("gene,x\n1-Mar,1\nTP53,2\n")
+    refuses(lambda: read_features(tmp_path / "f.csv", []), "'1-Mar' is no gene but a date")
+
+
+def test_numbers_of_other_kinds():
+    kinds = [decimal.Decimal("1.5"), fractions.Fraction(1, 4), 2, np.float32(0.5)] * 3
+    assert Candidates.of(LINE.assign(s=kinds)).table["s"].tolist() == [1.5, 0.25, 2.0, 0.5] * 3
+    search = Search(LINE, "random")
+    search.tell(pd.DataFrame({"name": LINE.index, "reward": kinds}))
+    assert search.history["reward"].tolist() == [1.5, 0.25, 2.0, 0.5] * 3
+
+
+def test_what_is_told_again_is_said():
+    search = Search(LINE, "random")
+
+    def told(*rows):
+        search.tell(pd.DataFrame(rows, columns=["name", "reward"]))
+        return search.notes
+
+    assert told(("c1", 1.0), ("c2", 2.0), ("c2", 2.5)) == ["c2: measured several times in the table."]
+    assert told(("c1", 1.5)) == ["c1: measured before, and again now; replace=True corrects."]
+    assert told(("c3", 3.0), ("c1", "not done")) == ["c1: not waiting, so that `not done` changes nothing."]
+    assert told(("c3", "failed"), ("c2", 2.0), ("c2", 2.5)) == [
+        "2 rows told before, 1 new.",
+        "c3: failed in place of 3, a correction.",
+    ]
+    refuses(lambda: told(("c4", "1 ± 0.2")), r"the reward of c4 is '1 ± 0\.2'; give its error in a column of its own")

@@ -118,11 +118,6 @@ def test_what_cannot_take_over_is_refused_in_one_line(policy, settings, said):
     assert search.policy.name == "random"
 
 
-def test_a_sequential_search_keeps_its_policy():
-    search = Search(pool()[0], bestarm.m_lingape(n_best=1))
-    refuses(lambda: search.with_policy("gp"), r"is sequential: .* and keeps its policy")
-
-
 @pytest.mark.parametrize(("name", "most"), [("gp", 400), ("hits", MOST_KNOWN)])
 def test_beyond_4000_measurements_it_goes_on_and_says_so(name, most, caplog, monkeypatch):
     """With the 4,000 that matter most, said once in the log, and in the notes; a tenth of that for one of two."""

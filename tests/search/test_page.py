@@ -1,15 +1,20 @@
-"""The page and the notebook on a screen of one's own say what the code does."""
+"""Pages and notebooks on a screen and a campaign of one's own say what the code does, and run with one's own files."""
 
+import importlib.util
 import json
 import re
 
+import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import hypergeom
 from titles import Title
 
+from bestarm.command_line import main
 from bestarm.search.choices import NAMES, SUMMARIES
-from bestarm_lab.paths import FIGURES, NOTEBOOKS, ROOT
+from bestarm.search.plots import expected_best
+from bestarm.search.search import Search
+from bestarm_lab.paths import DATA, FIGURES, NOTEBOOKS, ROOT
 
 PAGE = (ROOT / "docs" / "your_own_screen.md").read_text(encoding="utf-8")
 NOTEBOOK = json.loads((NOTEBOOKS / "oae" / "your_own_screen.ipynb").read_text(encoding="utf-8"))
@@ -23,8 +28,6 @@ def test_the_page_has_every_policy_with_its_summary():
 
 
 def test_options_on_the_page_are_those_of_the_commands(capsys):
-    from bestarm.command_line import main
-
     known = ""
     for command in ("suggest", "replay"):
         with pytest.raises(SystemExit):
@@ -66,3 +69,76 @@ WORDS = "After ten batches only diverse ones (det_d) are clearly ahead of chance
 @pytest.mark.parametrize("title", [Title("oae", "your_own_screen", "replay", WORDS, only_diverse_ones_are_ahead)])
 def test_the_title_is_true(title):
     title.check()
+
+
+FILE = NOTEBOOKS / "your_own_campaign.ipynb"
+POOL = DATA / "demonstration_pool"
+YIELDS = pd.read_csv(POOL / "laboratory.csv", index_col="name")["reward"]
+RUNS, BATCH, ROUNDS = 6, 8, 5
+
+
+def run(**parameters):
+    """Execute the code of the notebook, parameters injected as papermill does."""
+    space = {}
+    for cell in json.loads(FILE.read_text(encoding="utf-8"))["cells"]:
+        if cell["cell_type"] == "code":
+            exec("".join(cell["source"]), space)
+            if "parameters" in cell["metadata"].get("tags", []):
+                assert set(parameters) <= set(space)
+                space.update(parameters)
+    return space["search"]
+
+
+def test_two_weeks_of_a_laboratory(tmp_path):
+    own = {"candidates": str(POOL / "candidates.csv"), "laboratory": "", "folder": str(tmp_path), "batch": 6}
+    run(**own)
+    batch = pd.read_csv(tmp_path / "batch.csv")
+    assert len(batch) == 6
+    assert "They come with the first result." in (tmp_path / "campaign.html").read_text(encoding="utf-8")
+    batch["reward"] = [*map(str, YIELDS[batch["name"][:4]]), "failed", ""]
+    batch.to_csv(tmp_path / "results.csv", index=False)
+    run(**own, results=str(tmp_path / "results.csv"))
+    again = Search.load(tmp_path / "search.zip")
+    assert again.states.value_counts().to_dict() == {"unmeasured": 228, "asked": 7, "measured": 4, "failed": 1}
+    assert "7 candidates of" not in (tmp_path / "campaign.html").read_text(encoding="utf-8")
+    assert again.check() == []
+
+
+@pytest.mark.parametrize("aim", ["max", "min"])
+def test_the_demonstration_runs_for_aims(aim, tmp_path, capsys):
+    files = {"candidates": str(POOL / "candidates.csv"), "laboratory": str(POOL / "laboratory.csv")}
+    search = run(**files, folder=str(tmp_path), aim=aim, rounds=1, batch=5)
+    assert len(search.history) == 5
+    assert "by random batches on average" in capsys.readouterr().out
+
+
+def test_the_notebook_has_its_parameters_outputs_and_short_lines():
+    cells = json.loads(FILE.read_text(encoding="utf-8"))["cells"]
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    assert [cell["metadata"].get("tags") for cell in code].count(["parameters"]) == 1
+    assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1))
+    assert any("image/png" in output.get("data", {}) for cell in code for output in cell["outputs"])
+    assert max(len(line.rstrip("\n")) for cell in code for line in cell["source"]) <= 100
+
+
+def test_the_files_are_those_of_the_formula(tmp_path):
+    spec = importlib.util.spec_from_file_location("make", POOL / "make.py")
+    make = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(make)
+    for table, name in zip(make.pool(), ("candidates.csv", "laboratory.csv"), strict=True):
+        table.to_csv(tmp_path / name, lineterminator="\n")
+        assert (tmp_path / name).read_bytes() == (POOL / name).read_bytes()
+
+
+def test_a_search_beats_chance():
+    """By more than two standard errors, in the best reward after 40 of 240; every run finds the best of all."""
+    best = []
+    for seed in range(RUNS):
+        search = Search(POOL / "candidates.csv", seed=seed)
+        for _ in range(ROUNDS):
+            batch = search.ask(BATCH)
+            search.tell(batch.assign(reward=YIELDS[batch["name"]].to_numpy()))
+        best.append(search.history["reward"].max())
+    chance = expected_best(YIELDS.to_numpy(), np.array([BATCH * ROUNDS]))[0]
+    assert np.mean(best) - chance > 2.0 * max(float(np.std(best, ddof=1)) / RUNS**0.5, 1.0)
+    assert np.mean(np.array(best) == YIELDS.max()) >= 0.8

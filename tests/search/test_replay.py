@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from refusals import refuses
-from small_screen import NETWORKS, Lab, features, genes, phenotypes
+from small_screen import NETWORKS, Lab, features, genes, one_line, phenotypes
 from test_suggest import choice
 
 from bestarm.command_line import main
@@ -138,21 +138,17 @@ def test_the_command_writes_a_table_and_a_figure(tmp_path, capsys):
     ],
 )
 def test_what_a_replay_refuses(arguments, words, tmp_path, capsys):
-    lab = Lab(tmp_path)
+    lab, out = Lab(tmp_path), tmp_path / "out"
     lab.measure(genes())
-    out = tmp_path / "out"
-    assert main(["replay", str(lab.features), str(lab.phenotypes), "--out", str(out), *arguments]) == 2
-    shown = capsys.readouterr().err
-    assert words in shown
-    assert shown.count("\n") == 1
+    assert words in one_line(capsys, "replay", lab.features, lab.phenotypes, "--out", out, *arguments)
     assert not out.exists()
 
 
 def test_a_screen_that_is_not_finished_is_refused(tmp_path, capsys):
     lab = Lab(tmp_path)
     lab.measure(genes()[:1])
-    assert main(["replay", str(lab.features), str(lab.phenotypes)]) == 2
-    assert "has 1 genes with a phenotype; a replay needs a finished screen" in capsys.readouterr().err
+    shown = one_line(capsys, "replay", lab.features, lab.phenotypes)
+    assert "has 1 genes with a phenotype; a replay needs a finished screen" in shown
 
 
 def test_the_figure_shows_every_policy_and_chance(scores):

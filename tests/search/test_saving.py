@@ -73,17 +73,6 @@ def test_a_policy_is_described_in_json_and_restored(policy):
     assert type(restored) is plain_class(type(policy.policy))
 
 
-def test_features_of_each_replication_and_streams_are_kept(tmp_path):
-    """One set of features for each replication, a seed and an instance of their own."""
-    policy, x = lin_ucb(9), np.random.default_rng(0).random((2, 5, 2))
-    state = policy.start(Arms(x), Streams(7, "lab", np.array([4, 9])))
-    policy.ask(state)
-    save(state, tmp_path / "a.npz")
-    _, again = load(tmp_path / "a.npz")
-    same_bits(state, again)
-    assert again.replications.tolist() == [4, 9]
-
-
 def test_protocol_goes_on_after_loading(tmp_path):
     """What was told stays told; what waits still waits."""
     policy = m_lingape(2)
@@ -165,14 +154,15 @@ def test_a_state_without_guards_and_a_kernel_of_another_library_cannot_be_saved(
 
 
 def test_a_copy_is_saved_as_what_it_is(tmp_path):
-    """Two of three replications, with what waits for them."""
+    """Two of three replications, with features, a seed and an instance of their own, and what waits for them."""
     policy, x = lin_ucb(9), np.random.default_rng(0).random((3, 5, 2))
-    state = policy.start(Arms(x), Streams.first(3))
+    state = policy.start(Arms(x), Streams(7, "lab", np.array([4, 9, 6])))
     policy.ask(state)
     copy = take_rows(state, np.array([2, 1]))
     save(copy, tmp_path / "a.npz")
     _, again = load(tmp_path / "a.npz", policy)
     same_bits(copy, again)
-    assert again.replications.tolist() == [2, 1]
+    assert again.replications.tolist() == [6, 9]
+    assert (again.streams.seed, again.streams.instance) == (7, "lab")
     np.testing.assert_array_equal(again.arms.features, x[[2, 1]])
     np.testing.assert_array_equal(waiting(again).arms, waiting(state).arms[[2, 1]])

@@ -1,4 +1,4 @@
-"""Odd files end with one line and status 2, or by a stated rule that is counted; and nothing is lost."""
+"""Odd files and calls of the commands end with one line and status 2, or by a rule that is counted; nothing is lost."""
 
 import gzip
 import math
@@ -12,8 +12,9 @@ import time
 import numpy as np
 import pytest
 from refusals import refuses
-from small_screen import Lab, genes
+from small_screen import Lab, features, genes, one_line, phenotypes
 
+from bestarm.command_line import main
 from bestarm.search import genes as named_genes
 from bestarm.search.campaign import Campaign
 from bestarm.search.candidates import read_features
@@ -33,14 +34,8 @@ def lab(tmp_path):
 
 def refused(lab, capsys, *words: str, policy="random", arguments=()) -> None:
     """Assert that the command ends with one line, status 2, and the log as it was."""
-    before = lab.files()
-    capsys.readouterr()
-    assert lab.suggest(*arguments, policy=policy) == 2
-    shown = capsys.readouterr().err
-    assert shown.startswith("bestarm: ")
-    assert shown.count("\n") == 1
-    for word in words:
-        assert word in shown
+    before, shown = lab.files(), lab.says(capsys, *arguments, status=2, policy=policy)
+    assert all(word in shown for word in words), shown
     assert lab.files() == before
 
 
@@ -52,19 +47,19 @@ HEADER = "gene,phenotype\n"
     [
         ("", "is empty; it needs a header"),
         (
-            "gene,phenotype\nGENE00,high\n",
+            HEADER + "GENE00,high\n",
             "line 2: the phenotype of GENE00 is 'high'; it must be a number, empty while it is to come",
         ),
-        ("gene,phenotype\nGENE00,inf\n", "line 2: the phenotype of GENE00 is 'inf'"),
-        ("gene,phenotype\nGENE00,1e80\n", "line 2: the phenotype of GENE00 is '1e80'"),
-        ("gene,phenotype\nGENE00,1\nGENE01\n", "line 3: 1 fields where the header has 2; complete the row"),
-        ("gene,phenotype\nGENE00,1,2\n", "line 2: 3 fields where the header has 2"),
-        ("gene,phenotype\n,1\n", "line 2: a well without a gene"),
+        (HEADER + "GENE00,inf\n", "line 2: the phenotype of GENE00 is 'inf'"),
+        (HEADER + "GENE00,1e80\n", "line 2: the phenotype of GENE00 is '1e80'"),
+        (HEADER + "GENE00,1\nGENE01\n", "line 3: 1 fields where the header has 2; complete the row"),
+        (HEADER + "GENE00,1,2\n", "line 2: 3 fields where the header has 2"),
+        (HEADER + ",1\n", "line 2: a well without a gene"),
         ("gene,value,more\nGENE00,1,2\n", "has no column 'phenotype'; it has: gene, value, more"),
         ("gene,gene\nGENE00,1\n", "the column name 'gene' is empty or there twice"),
-        ("gene,phenotype\nCOW,1\nCAT,2\n", "none of its genes (COW, CAT) has features"),
-        ('gene,phenotype\n"GENE00,1\n', "fields where the header has 2"),
-        ("gene,phenotype\nGENE00,<0.1\n", "'<0.1', beyond what can be measured; give the limit itself"),
+        (HEADER + "COW,1\nCAT,2\n", "none of its genes (COW, CAT) has features"),
+        (HEADER + '"GENE00,1\n', "fields where the header has 2"),
+        (HEADER + "GENE00,<0.1\n", "'<0.1', beyond what can be measured; give the limit itself"),
     ],
 )
 def test_phenotypes_that_are_refused(text, words, lab, capsys):
@@ -105,27 +100,21 @@ def test_a_file_that_is_not_there_or_no_text(lab, capsys):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (
-            ["--policy", "mean_opts"],
-            "there is no policy 'mean_opts'; did you mean mean_opt? There are: mean_opt, max_opt, ",
-        ),
-        (["--policy", "random", "--set", "optimsm=1"], "random has no setting 'optimsm'; it has: "),
-        (
-            ["--policy", "random", "--set", "optimism"],
-            "a setting is written name=value, such as optimism=0.1, got 'optimism'",
-        ),
-        (["--policy", "mean_opt", "--set", "steps=0"], "steps"),
-        (["--policy", "mean_opt", "--set", "steps=many"], "steps"),
-        (["--policy", "mean_opt", "--set", "batch=3"], "mean_opt has no setting 'batch'"),
-        (["--batch", "0"], "batch must be a whole number of at least 1, got 0"),
-        (["--seed", "-1"], "seed must be a whole number of at least 0, got -1"),
-        (["--components", "4"], "components must be between 1 and 3, or 0 for all features; got 4"),
-        (["--keep-free", "Z99"], "a plate of 96 has no well 'Z99'; wells are A01 to H12"),
-        (["--phenotype", "rep1"], "has no column 'rep1'; it has: gene, phenotype"),
+        ("--policy mean_opts", "there is no policy 'mean_opts'; did you mean mean_opt? There are: mean_opt, max_opt, "),
+        ("--policy random --set optimsm=1", "random has no setting 'optimsm'; it has: "),
+        ("--policy random --set optimism", "a setting is written name=value, such as optimism=0.1, got 'optimism'"),
+        ("--policy mean_opt --set steps=0", "steps"),
+        ("--policy mean_opt --set steps=many", "steps"),
+        ("--policy mean_opt --set batch=3", "mean_opt has no setting 'batch'"),
+        ("--batch 0", "batch must be a whole number of at least 1, got 0"),
+        ("--seed -1", "seed must be a whole number of at least 0, got -1"),
+        ("--components 4", "components must be between 1 and 3, or 0 for all features; got 4"),
+        ("--keep-free Z99", "a plate of 96 has no well 'Z99'; wells are A01 to H12"),
+        ("--phenotype rep1", "has no column 'rep1'; it has: gene, phenotype"),
     ],
 )
 def test_settings_that_are_refused(arguments, words, lab, capsys):
-    refused(lab, capsys, words, arguments=arguments)
+    refused(lab, capsys, words, arguments=arguments.split())
 
 
 def test_a_half_written_file_loses_nothing(lab, capsys):
@@ -164,18 +153,16 @@ def test_features_that_changed_are_refused(lab, capsys):
     lab.features.write_text(whole)
     lab.features.write_text(lab.features.read_text().replace("GENE05,", "GENE05,0").replace("GENE05,0-", "GENE05,-9"))
     refused(lab, capsys, "is not what earlier rounds used: GENE05 has other features", "another log by --campaign")
-    assert lab.suggest("--campaign", str(lab.folder / "second"), policy="greedy") == 0
-    assert "4 that no batch had suggested are taken as known" in capsys.readouterr().out
+    shown = lab.says(capsys, "--campaign", str(lab.folder / "second"), policy="greedy")
+    assert "4 that no batch had suggested are taken as known" in shown
 
 
 def test_a_gene_that_was_never_suggested_is_taken_as_known(lab, capsys):
     """It is said, told to the policy, and not suggested any more."""
     other = [g for g in genes() if g not in lab.batch(1)][:5]
     lab.measure(other)
-    assert lab.suggest(policy="random", batch=31) == 0
-    assert "9 of 40 genes known, 0 of them failed; 5 that no batch had suggested are taken as known" in (
-        capsys.readouterr().out
-    )
+    shown = lab.says(capsys, policy="random", batch=31)
+    assert "9 of 40 genes known, 0 of them failed; 5 that no batch had suggested are taken as known" in shown
     assert not set(lab.batch(2)) & set(other)
 
 
@@ -252,8 +239,7 @@ def test_outdated_symbols_in_the_command(lab, hgnc, capsys):
     """The wells of the old and of the new name are replicates of one gene; a gene without features is left out."""
     lab.features.write_text(lab.features.read_text().replace("GENE00", "NEW1"))
     lab.phenotypes.write_text(HEADER + "OLD1,1\nNEW1,3\nCOW,4\nGENE01,2\n")
-    assert lab.suggest("--campaign", str(lab.folder / "other"), policy="random") == 0
-    out = capsys.readouterr().out
+    out = lab.says(capsys, "--campaign", str(lab.folder / "other"), policy="random")
     assert "phenotypes.csv: 1 outdated symbols mapped by HGNC's table (OLD1 is NEW1)." in out
     assert "phenotypes.csv: 1 genes have no features and are left out (COW)." in out
     told = Campaign(lab.folder / "other").rounds()[0].told
@@ -270,10 +256,8 @@ def test_without_the_table_of_symbols_a_line_says_so(lab, monkeypatch, capsys, e
             raise error
 
     monkeypatch.setattr(named_genes, "entry_points", lambda group: {"lab": Registry})
-    with open(lab.phenotypes, "a") as file:
-        file.write("COW,1\n")
-    assert lab.suggest(policy="random") == 0
-    assert "note: outdated symbols are not mapped: HGNC's table is not here" in capsys.readouterr().out
+    lab.add("COW,1")
+    assert "note: outdated symbols are not mapped: HGNC's table is not here" in lab.says(capsys, policy="random")
 
 
 def test_a_table_of_symbols_can_be_given(lab, hgnc, monkeypatch, capsys):
@@ -282,10 +266,10 @@ def test_a_table_of_symbols_can_be_given(lab, hgnc, monkeypatch, capsys):
     lab.features.write_text(lab.features.read_text().replace("GENE00", "NEW1"))
     lab.phenotypes.write_text(HEADER + "OLD1,1\n")
     other = ["--campaign", str(lab.folder / "other"), "--symbols"]
-    assert lab.suggest(*other, str(hgnc), policy="random") == 0
-    assert "1 outdated symbols mapped by HGNC's table (OLD1 is NEW1)." in capsys.readouterr().out
-    assert lab.suggest(*other, str(lab.folder / "none.tsv"), policy="random") == 2
-    assert "No such file or directory" in capsys.readouterr().err
+    shown = lab.says(capsys, *other, str(hgnc), policy="random")
+    assert "1 outdated symbols mapped by HGNC's table (OLD1 is NEW1)." in shown
+    shown = lab.says(capsys, *other, str(lab.folder / "none.tsv"), policy="random", status=2)
+    assert "No such file or directory" in shown
 
 
 @pytest.mark.skipif(not registry.available(TABLE), reason="HGNC's table is not here")
@@ -314,16 +298,19 @@ def test_two_people_at_once(lab, capsys):
     refused(lab, capsys, "somebody else is running bestarm suggest on", "Wait until it has ended")
     os.kill(other.pid, signal.SIGKILL)
     other.join()
-    assert lab.suggest(policy="random") == 0
-    assert "round 2: 4 of 40 genes known" in capsys.readouterr().out
+    assert "round 2: 4 of 40 genes known" in lab.says(capsys, policy="random")
+
+
+def begun(lab, policy, **pipes):
+    """Return a process in which a batch is suggested."""
+    code = "import sys; from bestarm.command_line import main; sys.exit(main(sys.argv[1:]))"
+    given = [sys.executable, "-c", code, *lab.given(policy=policy)]
+    return subprocess.Popen(given, stdout=subprocess.PIPE, **pipes)
 
 
 def test_many_at_once_make_one_round(lab):
     """Of four processes at the same moment each prints the same batch or is refused; one round is added."""
-    code = "import sys; from bestarm.command_line import main; sys.exit(main(sys.argv[1:]))"
-    arguments = ["suggest", str(lab.features), str(lab.phenotypes), "--batch", "4", "--policy", "linear"]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    running = [subprocess.Popen([sys.executable, "-c", code, *arguments], **pipes) for _ in range(4)]
+    running = [begun(lab, "linear", stderr=subprocess.PIPE, text=True) for _ in range(4)]
     ended = [(*process.communicate(), process.returncode) for process in running]
     good = [out for out, _, status in ended if status == 0]
     assert good
@@ -334,13 +321,11 @@ def test_many_at_once_make_one_round(lab):
 
 def test_a_process_killed_at_any_moment_leaves_whole_rounds(lab, kills):
     """Every file of the log is whole, and the same call goes on."""
-    code = "import sys; from bestarm.command_line import main; sys.exit(main(sys.argv[1:]))"
-    arguments = ["suggest", str(lab.features), str(lab.phenotypes), "--batch", "4", "--policy", "random"]
     for number in range(kills):
-        process = subprocess.Popen([sys.executable, "-c", code, *arguments], stdout=subprocess.DEVNULL)
+        process = begun(lab, "random")
         time.sleep(0.5 + 0.9 * number)
         process.kill()
-        process.wait()
+        process.communicate()
         assert len(Campaign(lab.rounds).rounds()) in (1, 2)
     assert (lab.suggest(policy="random"), len(Campaign(lab.rounds).rounds()), len(lab.batch(2))) == (0, 2, 4)
 
@@ -391,3 +376,106 @@ def test_settings_by_name():
     found = parsed_settings(["hidden=10,5", "optimism=0.1", "kernel=rbf"], named=True)
     assert found == {"hidden": (10, 5), "optimism": 0.1, "kernel": "rbf"}
     refuses(lambda: Choice("greedy", {"hidden": 3}), "hidden")
+
+
+BROKEN = 'raise ImportError("libcudart.so.12: cannot open shared object file")\n'
+
+
+@pytest.fixture
+def fresh(tmp_path):
+    return Lab(tmp_path)
+
+
+def run(fresh, *arguments, broken=(), missing=(), encoding=None) -> subprocess.CompletedProcess[str]:
+    """Return the end of a command in a process of its own, where packages are broken or not installed."""
+    for name in broken:
+        folder = fresh.folder / "broken" / name
+        folder.mkdir(parents=True)
+        (folder / "__init__.py").write_text(BROKEN)
+    lines = ["import sys", *(f"sys.modules[{name!r}] = None" for name in missing)]
+    lines += ["from bestarm.command_line import main", f"sys.exit(main({[str(a) for a in arguments]}))"]
+    environment = dict(os.environ) | ({"PYTHONIOENCODING": encoding} if encoding else {})
+    paths = [str(fresh.folder / "broken"), *filter(None, [environment.get("PYTHONPATH")])]
+    environment["PYTHONPATH"] = os.pathsep.join(paths)
+    return subprocess.run(
+        [sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, env=environment, check=False
+    )
+
+
+@pytest.mark.parametrize("how", ["broken", "missing"])
+def test_without_torch_a_policy_with_networks_is_refused_in_one_line(fresh, how):
+    """Whether Torch is not there or cannot be imported; the cause is said."""
+    shown = run(fresh, "suggest", fresh.features, fresh.phenotypes, "--policy", "mean_opt", **{how: ["torch"]})
+    why = " (libcudart.so.12: cannot open shared object file)" if how == "broken" else ""
+    said = f"bestarm: mean_opt needs Torch{why}: pip install 'bestarm[networks]'.\n"
+    assert (shown.returncode, shown.stderr) == (2, said)
+
+
+@pytest.mark.parametrize("how", ["broken", "missing"])
+def test_without_matplotlib_replay_has_no_figure_and_report_is_refused(fresh, how):
+    screen, out = fresh.folder / "screen.csv", fresh.folder / "out"
+    phenotypes().to_csv(screen, index_label="gene")
+    few = ["--runs", "2", "--rounds", "2", "--batch", "4", "--policy", "random"]
+    shown = run(fresh, "replay", fresh.features, screen, "--out", out, *few, **{how: ["matplotlib"]})
+    assert shown.returncode == 0, shown.stderr
+    assert "no figure (" in shown.stdout
+    assert "pip install 'bestarm[plot]'" in shown.stdout
+    assert (out / "hits.csv").is_file()
+    assert not (out / "hits.png").exists()
+    fresh.suggest(policy="random")
+    shown = run(fresh, "report", fresh.rounds, missing=["matplotlib"])
+    said = "bestarm: plots need matplotlib: pip install 'bestarm[plot]'.\n"
+    assert (shown.returncode, shown.stderr) == (2, said)
+
+
+def test_output_in_an_encoding_that_lacks_letters_prints(fresh):
+    """With a question mark in their place, and status 0, since the round is logged."""
+    table = features()
+    table.index = ["IFNγ", *table.index[1:]]
+    table.to_csv(fresh.features, index_label="gene", encoding="utf-8")
+    fresh.phenotypes.write_text("gene,phenotype\nGENE04,1.5\nGENE05,2.5\nGENE06,0.5\n", encoding="utf-8")
+    shown = run(fresh, "suggest", fresh.features, fresh.phenotypes, "--batch", "39", encoding="cp1252")
+    assert shown.returncode == 0, shown.stderr
+    assert "IFN?" in shown.stdout
+    assert len(list(fresh.rounds.glob("round_001*"))) == 2
+
+
+@pytest.mark.parametrize("given", ["IC50, nM", "ic50, nm", " IC50, nM ", '"IC50, nM"', 'rep2,"IC50, nM"'])
+def test_a_column_with_a_comma_in_its_name_can_be_named(fresh, given, capsys):
+    """In any case of letters, and quoted beside others."""
+    table = phenotypes().rename("IC50, nM").to_frame().assign(rep2=phenotypes() + 1.0)
+    table.head(20).to_csv(fresh.phenotypes, index_label="gene")
+    assert "20 of 40 genes known" in fresh.says(capsys, "--phenotype", given, policy="random")
+
+
+@pytest.mark.parametrize("command", ["suggest", "replay"])
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--policy", "gpp"], "there is no policy 'gpp'; did you mean gp? There are: "),
+        (["--policy", "GP"], "did you mean gp?"),
+        (["--policy", "neighbors"], "did you mean neighbours?"),
+        (["--set", "share=0.1"], "--set share=0.1 is for a policy that is named; add one, such as --policy hits."),
+    ],
+)
+def test_a_misspelt_policy_and_a_setting_of_none(fresh, command, arguments, said, capsys):
+    assert said in one_line(capsys, command, fresh.features, fresh.phenotypes, *arguments)
+
+
+def test_a_report_of_a_campaign(fresh, capsys):
+    """By its folder, as the last round knew it; the page is beside the folder unless it is named."""
+    fresh.suggest(policy="gp")
+    fresh.measure(fresh.batch(1), failed=fresh.batch(1)[:1])
+    fresh.suggest(policy="gp")
+    capsys.readouterr()
+    assert main(["report", str(fresh.rounds)]) == 0
+    page = fresh.folder / "phenotypes_rounds.html"
+    assert capsys.readouterr().out == f"report: {page}\n"
+    text = page.read_text(encoding="utf-8")
+    assert "3 measured, 1 failed, 4 asked and still to come" in text
+    assert "left to find" in text
+    assert "of batch 2 to be measured" in text
+    assert main(["report", str(fresh.rounds), "--out", str(fresh.folder / "other.html")]) == 0
+    assert "has no round_001.json; run bestarm suggest, which writes it" in one_line(capsys, "report", fresh.folder)
+    (fresh.rounds / "candidates.zip").unlink()
+    assert "has no candidates.zip; run bestarm suggest, which" in one_line(capsys, "report", fresh.rounds)

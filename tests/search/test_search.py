@@ -163,13 +163,14 @@ def test_a_wrong_table_is_refused_and_leaves_no_trace(change, message):
         (lambda t: pd.concat([t, t.iloc[:1]]), "gene .* rows where .* measurements were asked, and .* sequential"),
         (lambda t: t.iloc[:0], "the rewards of gene .* are missing"),
         (lambda t: t.assign(reward="not done"), "is sequential, so that nothing can be 'not done'"),
+        (lambda t: t.assign(sem=0.1), "cannot weigh rewards by sem, sd or n; leave those columns out"),
     ],
 )
 def test_a_policy_with_its_own_order_is_told_what_it_asked(change, message):
     """And everything else that a table of measurements allows is refused in one line."""
     search = Search(CANDIDATES.iloc[:3], bestarm.gse_lin(60))
-    with pytest.raises(ValueError, match="nothing was asked yet; call ask first"):
-        search.tell(measured(pd.DataFrame({"name": ["gene 0"], "reward": [1.0]})))
+    early = pd.DataFrame({"name": ["gene 0"], "reward": [1.0]})
+    refuses(lambda: search.tell(early), "nothing was asked yet; call ask first")
     table = measured(search.ask())
     refuses(lambda: search.tell(change(table)), message)
     search.tell(table)
@@ -188,28 +189,26 @@ def test_a_policy_with_its_own_order_is_told_what_it_asked(change, message):
         lambda: search.tell(table, replace=True),
     ):
         refuses(call, r"^GSE-Lin.* is sequential: it must be told .*, and .*\.$")
+    refuses(lambda: search.with_policy("gp"), "is sequential: .* and keeps its policy")
 
 
 test_what_cannot_be_searched_is_refused = refused(
-    lambda changes: a_search(**changes),
+    lambda candidates: a_search(candidates=candidates),
     (
-        {"candidates": CANDIDATES.assign(plate=[f"P{i}" for i in range(30)])},
+        CANDIDATES.assign(plate=[f"P{i}" for i in range(30)]),
         "column 'plate' has 30 different words for 30 candidates, too many for a category; drop it",
     ),
-    (
-        {"candidates": CANDIDATES.rename(index={"gene 3": "gene 4"})},
-        "gene 4 names more than one arm; make the names diff",
-    ),
-    ({"candidates": CANDIDATES.rename(columns={"x": "pull"})}, "a feature cannot be called pull, a column of ask"),
-    ({"candidates": CANDIDATES[["x"]].assign(x=np.nan)}, "the candidates have names and nothing that describes them"),
-    ({"candidates": CANDIDATES.assign(x=np.inf)}, "features must be finite, got an infinite one in column 'x'"),
+    (CANDIDATES.rename(index={"gene 3": "gene 4"}), "gene 4 names more than one arm; make the names diff"),
+    (CANDIDATES.rename(columns={"x": "pull"}), "a feature cannot be called pull, a column of ask"),
+    (CANDIDATES[["x"]].assign(x=np.nan), "the candidates have names and nothing that describes them"),
+    (CANDIDATES.assign(x=np.inf), "features must be finite, got an infinite one in column 'x'"),
+    (np.ones((2, 3, 4)), "a Search is one experiment: features must have shape"),
+    (CELLS, "MeanOpt searches Arms, got a Partition"),
+)
+test_what_cannot_search_is_refused = refused(
+    lambda changes: a_search(**changes),
     ({"candidates": CANDIDATES.to_numpy(), "names": ["a"]}, "there are 30 arms and 1 names; give one name for each"),
-    ({"candidates": np.ones((2, 3, 4))}, "a Search is one experiment: features must have shape"),
-    ({"candidates": CELLS}, "MeanOpt searches Arms, got a Partition"),
-    (
-        {"candidates": CELLS, "policy": bestarm.gpoo(9), "names": ["a"]},
-        "the cells of a partition have numbers, no names",
-    ),
+    ({"candidates": CELLS, "policy": bestarm.gpoo(9), "names": "a"}, "the cells of a partition have numbers, no names"),
     ({"policy": "MeanOpt"}, "there is no policy 'MeanOpt'; did you mean mean_opt. There are: mean_opt, max_opt, "),
     ({"policy": 3}, "policy must have start, got 3; make one by a constructor of bestarm"),
     ({"policy": LinUcb}, "policy must have start, got <class"),

@@ -56,6 +56,14 @@ class Machine(RuleBasedStateMachine):
         self.undone -= set(names)
         self.last = (size, names) if names else None
 
+    def measured(self, name, value):
+        """Note one measurement."""
+        self.values.setdefault(name, []).append(value)
+        self.rows += 1
+        self.waiting.discard(name)
+        self.undone.discard(name)
+        self.last = None
+
     @rule(size=st.integers(1, 5))
     def ask(self, size):
         """The same batch while it waits as a whole, otherwise a new one beside all that waits."""
@@ -86,18 +94,13 @@ class Machine(RuleBasedStateMachine):
         table = pd.DataFrame(written, columns=["name", "reward"])
         if self.weighs:
             table["n"] = [NUMBERS[value] for _, value in told]
-        self.search.tell(
-            table.sample(frac=1.0, random_state=1) if data.draw(st.booleans()) else table, replace=replace, again=True
-        )
+        table = table.sample(frac=1.0, random_state=1) if data.draw(st.booleans()) else table
+        self.search.tell(table, replace=replace, again=True)
         if replace:
             for name in {name for name, _ in told}:
                 self.rows -= len(self.values.pop(name, ()))
         for name, value in told:
-            self.values.setdefault(name, []).append(np.nan if value is None else value)
-            self.rows += 1
-            self.waiting.discard(name)
-            self.undone.discard(name)
-        self.last = None
+            self.measured(name, np.nan if value is None else value)
 
     @precondition(lambda self: self.values)
     @rule(data=st.data())
@@ -116,11 +119,7 @@ class Machine(RuleBasedStateMachine):
         if self.weighs:
             table["n"] = [NUMBERS.get(value, 1) for value in table["reward"]]
         self.search.tell(table)
-        self.values.setdefault(new, []).append(12345.0)
-        self.rows += 1
-        self.waiting.discard(new)
-        self.undone.discard(new)
-        self.last = None
+        self.measured(new, 12345.0)
 
     @precondition(lambda self: self.waiting)
     @rule(data=st.data())
@@ -182,14 +181,11 @@ class Machine(RuleBasedStateMachine):
         assert set(self.search.pending) == self.waiting
         states = self.search.states
         for name in self.names:
-            values = self.values.get(name, [])
-            known = not all(np.isnan(v) for v in values)
-            wanted = "unmeasured"
-            wanted = "not done" if name in self.undone else wanted
-            wanted = ("measured" if known else "failed") if values else wanted
+            wanted = "not done" if name in self.undone else "unmeasured"
+            if name in self.values:
+                wanted = "failed" if np.isnan(self.values[name]).all() else "measured"
             wanted = "asked" if name in self.waiting else wanted
-            wanted = "withdrawn" if name in self.withdrawn else wanted
-            assert states[name] == wanted, name
+            assert states[name] == ("withdrawn" if name in self.withdrawn else wanted), name
 
 
 Machine.TestCase.settings = settings(

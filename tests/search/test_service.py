@@ -3,8 +3,9 @@
 import ast
 import gc
 import logging
-import threading
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -57,38 +58,26 @@ def test_searches_in_threads_do_what_they_do_alone(name):
     """No state outside of a search: four at once, each with its own seed; NumPy's global generator is not used."""
     alone = [campaign(name, seed) for seed in range(4)]
     state = np.random.get_state()[1].copy()  # noqa: NPY002
-    found: dict[int, list[list[str]]] = {}
-    threads = [threading.Thread(target=lambda s=seed: found.update({s: campaign(name, s)})) for seed in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert [found[seed] for seed in range(4)] == alone
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(partial(campaign, name), range(4))) == alone
     np.testing.assert_array_equal(np.random.get_state()[1], state)  # noqa: NPY002
 
 
 def test_one_search_in_many_threads():
     """Readers and writers at once: no error, nothing lost, nothing asked twice."""
-    search, asked, failures = Search(TABLE, "neighbours"), [], []
+    search, asked = Search(TABLE, "neighbours"), []
 
-    def work():
-        try:
-            for _ in range(4):
-                batch = search.ask(2, pending=search.pending)
-                asked.extend(batch["name"])
-                search.tell(measured(batch), again=True)
-                search.predict()
-                assert len(search.states) == 60
-                search.best(2)
-        except Exception as error:
-            failures.append(error)
+    def work(_):
+        for _ in range(4):
+            batch = search.ask(2, pending=search.pending)
+            asked.extend(batch["name"])
+            search.tell(measured(batch), again=True)
+            search.predict()
+            assert len(search.states) == 60
+            search.best(2)
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failures == []
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(work, range(4)))
     assert len(search.history) == len(asked) == 32
 
 

@@ -1,4 +1,4 @@
-"""The next batch of a screen: equal to an uninterrupted search, logged, repeatable, and explained."""
+"""The next batch of a screen: equal to an uninterrupted search, logged, repeatable, explained; between two rounds."""
 
 import json
 import math
@@ -99,20 +99,6 @@ def test_what_is_known_beforehand_is_learned_from(lab):
     assert not any(math.isnan(s.predicted) for s in first.suggested)
 
 
-@pytest.mark.parametrize("aim", ["high", "low", "both"])
-def test_each_aim_finds_its_genes(aim, lab):
-    """A linear phenotype, learned from half of the genes: the next batch is among the best that are left."""
-    table = read_features(lab.features, [])
-    values = features()["a"] * 50.0 + 300.0 * (aim == "low")
-    known = dict(values[::2])
-    found = next_round(Plan(Choice("gp_bucb"), 4, aim=aim), table, known, [])
-    left = values[1::2]
-    size = {"high": left, "low": -left, "both": left.abs()}[aim].rank(ascending=False)
-    assert size[found.names].mean() < 7
-    predicted = np.array([s.predicted for s in found.suggested])
-    assert np.abs(predicted - (left[found.names].abs() if aim == "both" else left[found.names])).max() < 45
-
-
 @pytest.mark.parametrize("name", ["mean_opt", "gp_bucb", "linear", "random"])
 def test_predictions_follow_the_phenotype_and_know_what_was_measured(name, lab):
     """Correlated with the truth over all genes; a deviation of at least 0, smaller at measured genes than elsewhere."""
@@ -159,13 +145,12 @@ def test_what_was_learned_is_told_by_the_next_round(lab, capsys):
     """Measured, failed, hits from the logged threshold, and Spearman's correlation of the logged predictions."""
     lab.suggest("--hit", "50")
     lab.measure(lab.batch(1), failed=lab.batch(1)[:1])
-    lab.suggest("--hit", "50")
+    out = lab.says(capsys, "--hit", "50")
     lab.measure(lab.batch(2))
-    lab.suggest("--hit", "50")
+    out += lab.says(capsys, "--hit", "50")
     plate, values = lab.plate(2), phenotypes()
     measured = values[list(plate["gene"])].to_numpy()
     correlation = pd.Series(plate["predicted"].astype(float)).corr(pd.Series(measured), method="spearman")
-    out = capsys.readouterr().out
     assert "round 1: 3 measured, 1 failed; " in out
     assert f"round 2: 4 measured, 0 failed; rank correlation of prediction and measurement {correlation:.2f}; " in out
     assert f"{(measured >= 50).sum()} hits" in out
@@ -180,9 +165,7 @@ def test_the_same_call_twice_gives_the_same_batch_and_changes_no_file(lab, capsy
     plate = lab.rounds / "round_001_plate.csv"
     plate.write_text(plate.read_text().replace(",,,", ",1.5,,", 1))
     before = lab.files()
-    capsys.readouterr()
-    assert lab.suggest() == 0
-    assert "round 1 waits for its results: the same batch" in capsys.readouterr().out
+    assert "round 1 waits for its results: the same batch" in lab.says(capsys)
     assert (lab.files(), len(before)) == (before, 2)
 
 
@@ -215,18 +198,14 @@ def test_the_history_is_replayed_from_the_files(policy, lab, capsys):
     for number in (1, 2, 3):
         lab.suggest(policy=policy)
         lab.measure(lab.batch(number), failed=lab.batch(number)[2:3])
-    before = lab.files()
-    capsys.readouterr()
-    assert lab.suggest("--check", policy=policy) == 0
-    out = capsys.readouterr().out
+    before, out = lab.files(), lab.says(capsys, "--check", policy=policy)
     assert "round 3: the same batch" in out
     assert "3 rounds, 8 phenotypes: all as logged" in out
     assert lab.files() == before
     path = lab.rounds / "round_002.json"
     text = path.read_text()
     path.write_text(text.replace(lab.batch(2)[0], next(g for g in genes() if g not in text)))
-    assert lab.suggest("--check", policy=policy) == 1
-    assert "round 2: ANOTHER BATCH" in capsys.readouterr().out
+    assert "round 2: ANOTHER BATCH" in lab.says(capsys, "--check", policy=policy, status=1)
 
 
 def test_policy_batch_and_seed_may_change_between_rounds(lab):
@@ -244,18 +223,13 @@ def test_a_revised_phenotype_counts_from_then_on(lab, capsys):
     lab.measure(lab.batch(1), failed=lab.batch(1)[:1])
     lab.suggest()
     lab.measure(lab.batch(2))
+    first, _, third, _ = lab.batch(1)
     lab.measure(lab.batch(1)[:2])  # the failed gene again, and a replicate of another with the same value
-    with open(lab.phenotypes, "a") as file:
-        file.write(f"{lab.batch(1)[2]},0\n")
+    lab.add(f"{third},0")
     before = lab.files()
-    capsys.readouterr()
-    assert lab.suggest() == 0
-    assert "; 2 revised" in capsys.readouterr().out
+    assert "; 2 revised" in lab.says(capsys)
     meta = json.loads((lab.rounds / "round_003.json").read_text())
-    assert meta["revised"] == {
-        lab.batch(1)[0]: phenotypes()[lab.batch(1)[0]],
-        lab.batch(1)[2]: phenotypes()[lab.batch(1)[2]] / 2,
-    }
+    assert meta["revised"] == {first: phenotypes()[first], third: phenotypes()[third] / 2}
     assert {name: text for name, text in lab.files().items() if "003" not in name} == before
     assert lab.suggest("--check") == 0
 
@@ -285,12 +259,11 @@ def test_components_take_the_place_of_features(lab):
 def test_a_screen_ends_with_the_genes_that_are_left(lab, capsys):
     """A batch larger than what is left is what is left, and after it there is nothing to suggest."""
     lab.measure(genes()[:37])
-    assert lab.suggest(policy="greedy") == 0
+    assert "note: only 3 genes are left, fewer than a batch of 4." in lab.says(capsys, policy="greedy")
     assert sorted(lab.batch(1)) == genes()[37:]
-    assert "note: only 3 genes are left, fewer than a batch of 4." in capsys.readouterr().out
     lab.measure(genes()[37:])
-    assert lab.suggest(policy="greedy") == 0
-    assert "all 40 genes have been measured; there is nothing left to suggest." in capsys.readouterr().out
+    shown = lab.says(capsys, policy="greedy")
+    assert "all 40 genes have been measured; there is nothing left to suggest." in shown
     assert len(Campaign(lab.rounds).rounds()) == 1
 
 
@@ -298,15 +271,103 @@ def test_a_waiting_batch_can_be_withdrawn_and_is_kept(lab, capsys):
     """Another policy takes its place; its file stays under another name."""
     lab.suggest(policy="random")
     first = lab.files()
-    assert lab.suggest(policy="greedy") == 2
-    assert "round 1 waits for its results, with another policy, settings; measure it, or add --withdraw" in (
-        capsys.readouterr().err
-    )
+    shown = lab.says(capsys, policy="greedy", status=2)
+    assert "round 1 waits for its results, with another policy, settings; measure it, or add --withdraw" in shown
     assert (lab.files(), lab.suggest("--withdraw", policy="greedy")) == (first, 0)
     found = lab.files()
     assert found["round_001.withdrawn1.json"] == first["round_001.json"]
     assert found["round_001_plate.withdrawn1.csv"] == first["round_001_plate.csv"]
     assert json.loads(found["round_001.json"])["settings"]["policy"] == "greedy"
     lab.measure(lab.batch(1))
-    assert lab.suggest("--withdraw", policy="greedy") == 2
-    assert "no batch waits that could be withdrawn" in capsys.readouterr().err
+    shown = lab.says(capsys, "--withdraw", policy="greedy", status=2)
+    assert "no batch waits that could be withdrawn" in shown
+
+
+# a laboratory between two rounds: half of a plate, tables that change, files of another spreadsheet
+
+
+@pytest.fixture
+def begun(lab):
+    assert lab.suggest(policy="random", batch=6) == 0
+    return lab
+
+
+def test_half_a_round_is_no_dead_end(begun, capsys):
+    """The rest is not done, and can be suggested again; or it is being measured, and a batch beside it is suggested."""
+    lab, batch = begun, begun.batch(1)
+    lab.measure(batch[:4])
+    shown = lab.says(capsys, policy="random", batch=6, status=2)
+    assert "round 1 waits for 2 of 6 genes" in shown
+    assert "--withdraw if they will not be done, or --pending if they are being measured" in shown
+    assert "; 2 being measured" in lab.says(capsys, "--pending", policy="random", batch=30)
+    assert not set(lab.batch(2)) & set(batch)
+    assert "round 2 withdrawn, kept as" in lab.says(capsys, "--withdraw", policy="random", batch=40)
+    assert set(lab.batch(2)) == set(genes()) - set(batch[:4]), "what was not done is back"
+    lab.measure([*batch[4:], *lab.batch(2)[:3]])
+    shown = lab.says(capsys, "--withdraw", policy="random", batch=4)
+    assert "genes not done, back among those to choose from" in shown
+    assert lab.suggest("--check", policy="random") == 0
+
+
+def test_a_well_that_was_not_done_is_as_if_it_had_no_row(begun):
+    begun.measure(begun.batch(1)[:4])
+    begun.add(*(f"{gene},not done" for gene in begun.batch(1)[4:]))
+    assert begun.suggest("--withdraw", policy="random", batch=40) == 0
+    assert set(begun.batch(1)[4:]) <= set(begun.batch(2))
+
+
+def test_a_table_that_is_sorted_anew_or_longer_does_not_end_a_campaign(begun, capsys):
+    """Rows and columns in another order are the same table; new genes are said and suggested, those gone are not."""
+    lab = begun
+    lab.measure(lab.batch(1))
+    table = features().iloc[::-1, ::-1]
+    table.to_csv(lab.features)
+    assert lab.suggest(policy="greedy") == 0
+    lab.measure(lab.batch(2))
+    before = lab.files()
+    out = next(name for name in table.index if name not in lab.batch(1) + lab.batch(2))
+    new = pd.DataFrame([[0.1, 0.2, 0.3], [0.2, 0.1, 0.4]], index=["NEW1", "NEW2"], columns=["a", "b", "c"])
+    pd.concat([new, features().drop(index=out)]).rename_axis("gene").to_csv(lab.features)
+    shown = lab.says(capsys, policy="random", batch=40)
+    assert "note: features.csv: 2 genes are new (NEW1, NEW2)." in shown
+    assert f"note: features.csv: 1 genes are gone, and will not be suggested ({out})." in shown
+    assert {"NEW1", "NEW2"} <= set(lab.batch(3))
+    assert out not in lab.batch(3)
+    assert {name: text for name, text in lab.files().items() if "003" not in name} == before
+    assert "3 rounds" in lab.says(capsys, "--check", policy="random")
+
+
+def test_files_of_another_spreadsheet(tmp_path):
+    """Byte-order mark, semicolons, decimal commas, blank lines at the end: the same batches as of a plain file."""
+    plain, excel = (Lab(tmp_path / name) for name in ("plain", "excel"))
+    text = plain.features.read_text().replace(",", ";").replace(".", ",").replace("\n", "\r\n")
+    excel.features.write_bytes(("\ufeff" + text + ";;;\r\n\r\n").encode())
+    for lab in (plain, excel):
+        assert lab.suggest(policy="linear") == 0
+    plain.measure(plain.batch(1))
+    rows = "".join(f"{gene};{phenotypes()[gene]}\r\n".replace(".", ",") for gene in excel.batch(1))
+    excel.phenotypes.write_bytes(("\ufeffgene;phenotype\r\n" + rows).encode())
+    for lab in (plain, excel):
+        assert lab.suggest(policy="linear") == 0
+    assert plain.batch(2) == excel.batch(2)
+
+
+def test_a_folder_and_a_hit_that_is_no_number(lab, capsys):
+    shown = lab.says(capsys, "--hit", "nan", policy="random", status=2)
+    assert "--hit must be a finite number, got nan" in shown
+    lab.features.unlink()
+    lab.features.mkdir()
+    assert "is a folder, no file; name the table in it" in lab.says(capsys, policy="random", status=2)
+
+
+@pytest.mark.parametrize(("policy", "plate"), [("mean_opt", "384"), ("gp_bucb", "96"), ("gp", "384")])
+def test_a_whole_plate(policy, plate, lab):
+    """Every well of a plate has a gene, in the first round and in the next one."""
+    table = pd.DataFrame({"gene": [f"G{i}" for i in range(900)], "a": range(900), "b": [i**2 % 31 for i in range(900)]})
+    table.to_csv(lab.features, index=False)
+    for number in (1, 2):
+        assert lab.suggest("--plate", plate, policy=policy, batch=int(plate)) == 0
+        found = lab.plate(number)
+        assert found["gene"].nunique() == int(plate)
+        assert found["plate"].eq(1).all()
+        lab.add(*(f"{gene},{(int(gene[1:]) - 300) ** 2}" for gene in found["gene"]))

@@ -1,6 +1,7 @@
 """Atomic writes of files, and locks that end with their process."""
 
 import contextlib
+import errno
 import os
 import sys
 import time
@@ -23,7 +24,10 @@ def checked_path(path: Any) -> Path:
 
 
 def _try_lock(file: IO[Any]) -> bool:
-    """Lock an open file if nobody else has; the lock ends with the process, however it ends."""
+    """Lock an open file if nobody else has; the lock ends with the process, however it ends.
+
+    Where the file system has no locks, the file counts as locked.
+    """
     try:
         if sys.platform == "win32":
             import msvcrt
@@ -33,8 +37,8 @@ def _try_lock(file: IO[Any]) -> bool:
             import fcntl
 
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
+    except OSError as error:
+        return error.errno not in (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK)
     return True
 
 

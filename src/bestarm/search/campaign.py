@@ -10,6 +10,7 @@ import contextlib
 import json
 import math
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -50,8 +51,8 @@ class Campaign:
 
     def rounds(self) -> list[Round]:
         """Return all rounds in order."""
-        paths = sorted(self.folder.glob("round_[0-9][0-9][0-9].json")) if self.folder.is_dir() else []
-        found = [_read(path) for path in paths]
+        there = [path for path in self.folder.glob("round_*.json") if re.fullmatch(r"round_\d{3,}", path.stem)]
+        found = [_read(path) for path in sorted(there, key=lambda path: (len(path.stem), path.stem))]
         for number, each in enumerate(found, start=1):
             if each.number != number:
                 raise ValueError(
@@ -59,13 +60,12 @@ class Campaign:
                 )
         return found
 
-    def append(self, new: Round) -> Path:
-        """Write a round and return its file; no file that is there is changed."""
+    def append(self, new: Round) -> None:
+        """Write a round; no file that is there is changed."""
         path = self._path(new.number)
         if path.exists():
             raise ValueError(f"{path} is there already; run bestarm suggest again, which reads it.")
         write_atomically(path, as_text(as_json(new)))
-        return path
 
     def withdraw(self, last: Round) -> Path:
         """Rename the file of the last round, so that it is kept but counts no more."""

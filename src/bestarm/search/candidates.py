@@ -15,9 +15,10 @@ import pandas as pd
 
 from bestarm.interface import Arms, BoolArray, FloatArray
 from bestarm.search.columns import NAMES, REAL, find_column, roles_of, texts_of
-from bestarm.search.number_texts import GAPS_OR_WORDS, Column, decimal_sign, numbers_of
+from bestarm.search.number_texts import GAPS, GAPS_OR_WORDS, Column, decimal_sign, numbers_of, plain_floats
 from bestarm.search.table_files import as_frame, read_table_file
 from bestarm.search.tables import (
+    GENES,
     counted,
     label_of,
     listed,
@@ -33,6 +34,7 @@ RESERVED = ("name", "arm", "pull", "reward", "value")  # columns of what `ask` r
 _MISSING = "(missing)"  # the category of a gap
 _PER_RANGE = 0.01  # of a feature's range, by which a told table may differ: spreadsheets round
 _BOOLEANS = ({"true", "false"}, {"true"}, {"false"})
+_TRUTH = {"true": "1", "false": "0"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +108,8 @@ class Candidates:
             return cls.file(source, [], results=results, words=words)
         if isinstance(source, pd.DataFrame):
             return cls._of_frame(source, names, results, words)
+        if isinstance(source, np.ma.MaskedArray) and np.ma.is_masked(source):
+            raise ValueError("an array with a mask is no table of candidates; fill it, by NaN where nothing is known.")
         if source is None or (not isinstance(source, Arms) and np.asarray(source).dtype.kind in "OUSV"):
             raise ValueError(
                 f"candidates are a file, a DataFrame or an array of numbers, got a {type(source).__name__}; write "
@@ -142,17 +146,18 @@ class Candidates:
         if not roles.features:
             only = f"column{'s' * (len(table.header) > 1)} {', '.join(table.header)}"
             raise ValueError(f"{path} has no feature, only the {only}; add columns of numbers.")
+        if roles.names is None and word == "gene":
+            raise ValueError(
+                f"{path} has no column of genes; it has: {', '.join(table.header)}. Call one of them gene."
+            )
         if not table.lines:
             raise ValueError(f"{path} has no {word}; it needs a row for each.")
-        if roles.names is None:
-            labels, last = [str(i) for i in range(len(table.lines))], table.columns[0][-1]
-        else:
-            labels = list(map(label_of, table.columns[roles.names]))
-            last = labels[-1]
-            if "" in labels:
-                line = table.lines[labels.index("")]
-                raise ValueError(f"{path}, line {line}: a {word} without a name; name it or delete the row.")
-        refuse_summary(f"{path}, line {table.lines[-1]}", last.strip())
+        given = list(map(label_of, table.columns[roles.names or 0]))
+        if roles.names is not None and "" in given:
+            line = table.lines[given.index("")]
+            raise ValueError(f"{path}, line {line}: a {word} without a name; name it or delete the row.")
+        refuse_summary(f"{path}, line {table.lines[-1]}", given)
+        labels = list(map(str, range(len(given)))) if roles.names is None else given
         columns = [(table.header[i], table.columns[i]) for i in roles.features]
         others = [(table.header[i], table.columns[i]) for i in roles.results]
         typed, said = _typed(str(path), columns, labels, words, others, table.semicolons)
@@ -176,42 +181,36 @@ class Candidates:
     ) -> Candidates:
         frame = frame.copy()
         labels = [" ".join(map(str, c)).strip() if isinstance(c, tuple) else str(c) for c in frame.columns]
-        frame.columns = pd.Index(["" if label == "Unnamed: 0" else label for label in labels])
-        if twice := repeated(list(frame.columns)):
+        header = ["" if label == "Unnamed: 0" else label for label in labels]
+        frame.columns = pd.Index(header)
+        if twice := repeated(header):
             raise ValueError(f"the column {twice[0]!r} is there twice; rename one.")
-        counted_index = frame.index.name is None and pd.api.types.is_integer_dtype(frame.index.dtype)
-        numeric = [pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes]
-        again = find_column(list(frame.columns), NAMES[:1])
-        if again is not None and names is None and not counted_index:
+        own_index = frame.index.name is not None or not pd.api.types.is_integer_dtype(frame.index.dtype)
+        again = find_column(header, NAMES[:1])
+        if again is not None and names is None and own_index:
             raise ValueError(
-                f"the table has names twice, in its index and in column {frame.columns[again]!r}; drop one of them, "
+                f"the table has names twice, in its index and in column {header[again]!r}; drop one of them, "
                 "the index by reset_index(drop=True)."
             )
+        named, numeric = names is not None or own_index, list(map(pd.api.types.is_numeric_dtype, frame.dtypes))
         roles = roles_of(
-            list(frame.columns),
-            lambda i: list(map(label_of, frame.iloc[:, i])),
-            results=results,
-            named=names is not None or not counted_index,
-            numeric=numeric,
+            header, lambda i: list(map(label_of, frame.iloc[:, i])), results=results, named=named, numeric=numeric
         )
-        said = list(roles.notes)
-        if names is not None:
-            labels = list(names)
-        elif roles.names is not None:
-            labels = [label_of(name) for name in frame.iloc[:, roles.names]]
-        else:
-            labels = [label_of(name) for name in frame.index]
-            said = [note for note in said if not note.startswith("no column of names")]
-        refuse_summary("the table", labels[-1] if labels else "")
-        columns = [(frame.columns[i], frame.iloc[:, i]) for i in roles.features]
-        others = [(frame.columns[i], frame.iloc[:, i]) for i in roles.results]
-        typed, done = _typed("the table", columns, labels, words, others, False)
+        said = [note for note in roles.notes if not note.startswith("no column of names")]  # the index has them
+        given: Any = frame.index if roles.names is None else frame.iloc[:, roles.names]
+        labels = list(map(label_of, given)) if names is None else list(names)
+        refuse_summary("the table", labels)
+        if not roles.features:
+            only = f", only {', '.join(header)}" if header else ""
+            raise ValueError(f"the table has no feature{only}; add columns of numbers.")
+        columns = [(header[i], frame.iloc[:, i]) for i in roles.features]
+        typed, done = _typed("the table", columns, labels, words, (), False)
         if len(labels) == len(frame):
             keep, differ = _once(labels, typed, said)
             if differ:
                 names = [labels[again] for _, again in differ]
                 raise ValueError(f"{listed(names)} names more than one arm; make the names different.")
-            labels, typed = [label for label, kept in zip(labels, keep, strict=True) if kept], typed[keep]
+            labels, typed = list(np.array(labels, dtype=object)[keep]), typed[keep]
         found = cls(tuple(labels), typed.reset_index(drop=True))
         return replace(found, report=(*said, *done, *found.report_of_table()))
 
@@ -223,27 +222,25 @@ class Candidates:
         said: list[str] = []
         numeric = [label for label in self.table.columns if self.table[label].dtype == np.float64]
         numbers = np.array(self.table[numeric], dtype=np.float64, order="C")
-        means = np.where(np.isnan(numbers), 0.0, numbers).sum(axis=0) / np.maximum((~np.isnan(numbers)).sum(axis=0), 1)
+        gaps = np.isnan(numbers)
+        filled = np.where(gaps, np.where(gaps, 0.0, numbers).sum(axis=0) / np.maximum((~gaps).sum(axis=0), 1), numbers)
         for label in self.table.columns:
-            column = self.table[label]
-            if column.dtype == np.float64:
-                values = numbers[:, numeric.index(label)].copy()
+            if label in numeric:
+                place = numeric.index(label)
+                values, n_gaps = numbers[:, place], int(gaps[:, place].sum())
+                parts.append(filled[:, place, None])
+                columns.append(str(label))
                 if (large := np.abs(values) > LARGEST_FEATURE).any():
                     place = int(large.argmax())
                     raise ValueError(
                         f"feature {label!r} of {self.names[place]} is {values[place]:.3g}, no number of ordinary size; "
                         "correct it, or drop the column if it is no feature."
                     )
-                gaps = np.isnan(values)
-                if gaps.all():
+                if n_gaps == len(values):
                     raise ValueError(f"feature {label!r} has no number at all; drop the column.")
-                if gaps.any():
-                    values[gaps] = means[numeric.index(label)]
-                    said.append(f"column {label}: {counted(int(gaps.sum()), 'gap')} set to the mean.")
-                parts.append(values[:, None])
-                columns.append(str(label))
+                said += [f"column {label}: {counted(n_gaps, 'gap')} set to the mean."] if n_gaps else []
                 continue
-            words = [_MISSING if word is None else str(word) for word in column]
+            words = [_MISSING if word is None else str(word) for word in self.table[label]]
             levels = sorted(set(words))
             if len(levels) > max(10, len(words) // 2):
                 raise ValueError(
@@ -305,19 +302,16 @@ class Candidates:
     @cached_property
     def digests(self) -> tuple[str, ...]:
         """A fingerprint of each candidate: of its features by column name, whatever the order of rows and columns."""
-        order = sorted(self.table.columns)
-        numeric = [c for c in order if self.table[c].dtype == np.float64]
-        words = [c for c in order if self.table[c].dtype != np.float64]
-        numbers = np.ascontiguousarray(self.table[numeric].to_numpy(dtype=np.float64)) + 0.0  # one zero
+        table = self.table[sorted(self.table.columns)]
+        numeric, words = table.select_dtypes(np.float64), table.select_dtypes(exclude=np.float64)
+        numbers = numeric.to_numpy(dtype=np.float64) + 0.0  # one zero
         numbers[np.isnan(numbers)] = np.nan  # one NaN
         head = hashlib.blake2b("\x1f".join([*numeric, "\x1e", *words]).encode(), digest_size=8)
-        texts = self.table[words].to_numpy(dtype=object) if words else None
         found = []
-        for i in range(len(self.names)):
+        for row, texts in zip(numbers, words.to_numpy(dtype=object), strict=True):
             one = head.copy()
-            one.update(numbers[i].tobytes())
-            if texts is not None:
-                one.update("\x1f".join(_MISSING if t is None else str(t) for t in texts[i]).encode())
+            one.update(row.tobytes())
+            one.update("\x1f".join(_MISSING if t is None else str(t) for t in texts).encode())
             found.append(one.hexdigest())
         return tuple(found)
 
@@ -372,33 +366,36 @@ class Candidates:
         rows = [(row, name, place[name]) for row, name in enumerate(names) if name in place]
         for label in filter(table.columns.__contains__, self.table.columns):
             own = self.table[label].to_numpy()
-            if self.table[label].dtype == np.float64:
+            odd: list[tuple[str, str, str]] = []
+            if own.dtype == np.float64:
                 reach = _PER_RANGE * (np.nanmax(own) - np.nanmin(own))
-                read = numbers_of("the table", Column.of(label, texts_of(table[label])), decimal)
-                told = np.full(len(table), np.nan) if read is None else read[0]
-                odd = [
-                    (name, f"{told[row]:g}", f"{own[i]:g}")
-                    for row, name, i in rows
-                    if abs(told[row] - own[i]) > max(reach, 1e-6 * abs(own[i]))
-                ]
+                texts = [_TRUTH.get(text.lower(), text) for text in texts_of(table[label])]
+                if read := numbers_of("the table", Column.of(label, texts), decimal):
+                    pairs = ((name, read[0][row], own[i]) for row, name, i in rows)
+                    odd = [(n, f"{a:g}", f"{b:g}") for n, a, b in pairs if abs(a - b) > max(reach, 1e-6 * abs(b))]
+                else:
+                    told = ((name, texts[row], own[i]) for row, name, i in rows)
+                    odd = [(n, repr(a), f"{b:g}") for n, a, b in told if a.lower() not in GAPS]
             else:
                 words = [text_of(word) for word in table[label]]
-                odd = [
-                    (name, repr(words[row]), repr(own[i]))
-                    for row, name, i in rows
-                    if words[row] and words[row] != text_of(own[i])
-                ]
-            if odd:
-                name, given, known = odd[0]
+                told = ((name, words[row], own[i]) for row, name, i in rows if words[row])
+                odd = [(n, repr(a), repr(b)) for n, a, b in told if not _same_word(a, text_of(b))]
+            for name, given, known in odd:
                 raise ValueError(
                     f"feature {label!r} of {name} is {given} in the table and {known} in the candidates; put it back, "
                     "or name what was measured otherwise and give it to add_candidates."
                 )
 
 
+def _same_word(told: str, known: str) -> bool:
+    """Return whether a word is the one known, which a reader of files may have made a number."""
+    values = [plain_floats([text]) for text in (told, known)]
+    return told == known or (values[0] is not None and values[0] == values[1])
+
+
 def read_features(path: str | Path, notes: list[str], phenotypes: str = "", words: Sequence[str] = ()) -> Candidates:
     """Return the genes of a file and what describes them, columns of phenotypes left out; notes say what was done."""
-    found = Candidates.file(Path(path), notes, first=("gene",), also=phenotypes, words=words, word="gene")
+    found = Candidates.file(Path(path), notes, first=GENES, also=phenotypes, words=words, word="gene")
     refuse_dates(path, found.names)
     if len(found.names) < 2:
         raise ValueError(f"{path} has 1 gene; a search needs at least two.")
@@ -428,7 +425,7 @@ def _typed(
     columns: Sequence[tuple[str, Any]],
     names: Sequence[str],
     words: Sequence[str],
-    others: Sequence[tuple[str, Any]],
+    others: Sequence[tuple[str, list[str]]],
     semicolons: bool,
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return columns as numbers (float64, NaN a gap) or words (object, None a gap), and what was done.
@@ -449,7 +446,7 @@ def _typed(
             found[label] = _as_words(cells)
         else:
             read[label] = Column.of(label, cells if isinstance(cells, list) else texts_of(cells))
-    also = [Column.of(label, c) for label, c in others if isinstance(c, list)]
+    also = [Column.of(label, texts) for label, texts in others]
     decimal = decimal_sign(where, [*read.values(), *also], semicolons)
     said: list[str] = []
     table: dict[str, pd.Series[Any]] = {}
@@ -471,7 +468,11 @@ def _typed(
             said.append(f"column {label}: nothing in it, left out.")
         else:
             table[label] = series
-    return pd.DataFrame(table, index=range(len(columns[0][1]) if columns else 0)), said
+    typed = pd.DataFrame(table, index=range(len(columns[0][1]) if columns else 0))
+    if len(table) > 1 and (empty := typed.isna().all(axis=1).to_numpy()).any():
+        name = names[int(empty.argmax())]
+        raise ValueError(f"{where}: {name} has nothing in any feature; fill in what is known, or delete the row.")
+    return typed, said
 
 
 def _plain_numbers(column: pd.Series[Any]) -> pd.Series[Any] | None:

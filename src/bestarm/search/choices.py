@@ -8,7 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
 
 from bestarm.models.gp_hyper import GammaPriors
 from bestarm.models.smooth_gp import Family, SmoothGP
@@ -156,13 +158,16 @@ class Choice:
     name: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     scaled: bool = True
+    repeats: ClassVar[bool] = False  # no candidate is asked for again
 
     def __post_init__(self) -> None:
         if self.name not in _POLICIES:
             near = get_close_matches(str(self.name).strip().lower(), NAMES, 1)
             meant = f"did you mean {near[0]}? There are" if near else "there are"
             raise ValueError(f"there is no policy {self.name!r}; {meant}: {', '.join(NAMES)}.")
-        object.__setattr__(self, "settings", dict(self.settings))
+        plain = {n: tuple(v.tolist()) if isinstance(v, np.ndarray) else v for n, v in self.settings.items()}
+        plain = {n: v.item() if isinstance(v, np.generic) else v for n, v in plain.items()}
+        object.__setattr__(self, "settings", plain)
         if not (self.settings or _POLICIES[self.name].defaults):
             return  # nothing to check, so that Torch is not imported for a refusal of something else
         make = _maker(self.name)
@@ -184,10 +189,9 @@ class Choice:
 
     def search(self, batch: int, rounds: int) -> PoolPolicy:
         """Return the policy for so many batches."""
+        settings = _POLICIES[self.name].defaults | dict(self.settings)
         try:
-            policy = _maker(self.name)(
-                batch=batch, rounds=rounds, **_POLICIES[self.name].defaults | dict(self.settings)
-            )
+            policy = _maker(self.name)(batch=batch, rounds=rounds, **settings)
         except TypeError as error:
             raise ValueError(f"{self.name}: {error}.") from None
         if isinstance(policy, ModelBatches):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bestarm.search.number_texts import GAPS, TO_COME, plain_floats, tidy
+from bestarm.search.number_texts import GAPS, TO_COME, Column, plain_floats, tidy
 
 REAL = int | float | np.number | Decimal | Fraction  # cells that are numbers
 NAMES = ("name", "candidate", "arm", "gene")  # headers of the column with the names, in any case of letters
@@ -20,15 +20,24 @@ RESULTS = (
 )
 _LIKE_RESULTS = ("activity", "conversion", "ec50", "ee", "ic50", "score", "selectivity", "target", "titer")
 _ERRORS = {  # headers of the error of a reward, without blanks and signs, by what they tell
-    "sem": ("sem", "se", "stderr", "standarderror"),
-    "sd": ("sd", "std", "stdev", "standarddeviation"),
-    "n": ("n", "replicates", "nreplicates"),
+    "sem": ("sem", "se", "stderr", "stderror", "standarderror", "standarderrorofthemean"),
+    "sd": ("sd", "std", "stdev", "stddev", "standarddeviation", "standardabweichung", "stabw", "écarttype"),
+    "n": ("n", "count", "nobs", "replicates", "nreplicates"),
     "": ("error", "err", "variance", "var", "uncertainty", "sigma"),
 }
 _COMMON = ("nr", "no", "no.", "#", "number", "index")
 _IDENTIFIERS = (*_COMMON, "id", "sample", "well", "compound", "experiment", "versuch", "probe")
-_COUNTERS = re.compile("|".join(["", *map(re.escape, _COMMON), r"unnamed: \d+(\.\d+)*", r"level_\d", "row", "zeile"]))
+_COUNTERS = re.compile(
+    "|".join(["", *map(re.escape, _COMMON), r"unnamed: \d+(\.\d+)*", r"level_\d", "row", "zeile"])
+    + r"|(?:(?:lfd|std)[ .]*)*(?:nr|pos|s\.? ?no|run|run ?order|order|entry)\.?"
+)
 _IDENTIFIER = re.compile(r"(.*[\W_])?id")  # beside a column of names
+_NUMBERED = re.compile(
+    r"(?:(?:.*[\W_])?(?:id|nr|no|number|nummer|order|run|entry)|sampleid|runorder)\W*"
+)  # whole, first
+_AROUND = re.compile(
+    r"^(?:%|mean|avg|average|mittelwert)[\s_.-]+|[\s_.-]+(?:(?:rep(?:licate)?|mean|avg|average)[\s_.-]*)?\d*$"
+)
 
 
 @dataclass(frozen=True)
@@ -45,17 +54,26 @@ class Roles:
 
 
 def find_column(header: Sequence[str], wanted: Sequence[str]) -> int | None:
-    """Return the place of the first of some headers that there is: as it is written, then in any case of letters."""
+    """Return the place of the first of some headers that there is: as it is written, then in any case of letters.
+
+    A ValueError if several columns may be meant by the only one.
+    """
     for word in wanted:
         if word in header:
             return header.index(word)
     folded = [_bare(label) if _bare(label) in RESULTS else label.strip().casefold() for label in header]
+    if len(wanted) == 1 and folded.count(wanted[0].casefold()) > 1:
+        meant = [repr(label) for label, word in zip(header, folded, strict=True) if word == wanted[0].casefold()]
+        raise ValueError(f"columns {' and '.join(meant)} may both be {wanted[0]!r}; name one of them, or rename it.")
     return next((folded.index(word.casefold()) for word in wanted if word.casefold() in folded), None)
 
 
 def error_columns(header: Sequence[str], beside: Iterable[str] = ()) -> list[tuple[int, str]]:
     """Return places of columns that tell errors of a reward, and what: ``sem``, ``sd``, ``n``, or nothing."""
     plain = [re.sub(r"[\W_]", "", label.casefold()) for label in header]
+    plain = [
+        "" if word == "uncertainty" and {"predicted", "novelty"} <= {*plain} else word for word in plain
+    ]  # of `why`
     around = {re.sub(r"[\W_]", "", label.casefold()) for label in beside} - {""}
     found = []
     for place, word in enumerate(plain):
@@ -91,7 +109,7 @@ def roles_of(
         names = _first_column(header, cells, notes)
     if results is None:
         known = numeric or [False] * len(header)
-        called = [label in also or _bare(label) in RESULTS for label in header]
+        called = [label in also or {_bare(label), _AROUND.sub("", _bare(label))} & {*RESULTS} for label in header]
         others = [i for i in range(len(header)) if i != names]
         found = [i for i in others if called[i] or (not known[i] and _has_results_to_come(cells(i)))]
         for i in found:
@@ -131,8 +149,9 @@ def _names_again(word: str, texts: Sequence[str]) -> bool:
 def _first_column(header: Sequence[str], cells: Callable[[int], Sequence[str]], notes: list[str]) -> int | None:
     """Return 0 if the first column has the names of the rows although it is not called so, else None."""
     texts = [tidy(text) for text in cells(0)] if header else []
-    words = plain_floats([text.replace(",", ".") for text in texts if text]) is None
-    called = header[0].strip().casefold() in _IDENTIFIERS if header else False
+    column, word = Column.of("", texts), header[0].strip().casefold() if header else ""
+    words, whole = not column.numeric, column.floats is not None and not (column.floats % 1.0).any()
+    called = word in _IDENTIFIERS or (whole and _NUMBERED.fullmatch(word) is not None)
     if texts and len(set(texts)) == len(texts) and "" not in texts and (words or called or header[0] == ""):
         if header[0] and len(header) > 1:
             notes.append(f"column {header[0]}: the names of the rows, which no other column has.")
@@ -162,8 +181,5 @@ def _counts(texts: Sequence[str]) -> bool:
 def texts_of(values: Any) -> list[str]:
     """Return cells of a frame as texts, empty for gaps, whatever its kind of column."""
     column = pd.Series(values).astype(object)
-    return ["" if gap else _text(v) for v, gap in zip(column, pd.isna(column), strict=True)]
-
-
-def _text(value: Any) -> str:
-    return repr(float(value)) if isinstance(value, Fraction) else str(value)
+    plain = [float(v) if isinstance(v, Fraction) else v for v in column]
+    return ["" if gap else str(v) for v, gap in zip(plain, pd.isna(column), strict=True)]

@@ -47,15 +47,23 @@ def run_suggest(given: argparse.Namespace) -> int:
         if given.check:
             return _check(rounds, candidates, phenotypes)
         waits = [gene for gene in rounds[-1].names if gene not in phenotypes] if rounds else []
+        earlier = [gene for gene in rounds[-1].pending if gene not in phenotypes] if rounds else []
+        if earlier and not waits and not given.pending and not given.withdraw:
+            raise ValueError(
+                f"of earlier rounds {listed(earlier)} still being measured, as --pending said; add their rows, "
+                "--pending if they still are, or --withdraw if they will not be done."
+            )
         if given.withdraw:
-            if not waits:
+            if not waits and not earlier:
                 raise ValueError("no batch waits that could be withdrawn: none was suggested, or results are there.")
-            if len(waits) == len(rounds[-1].names):
+            if waits and len(waits) == len(rounds[-1].names):
                 print(f"round {len(rounds)} withdrawn, kept as {campaign.withdraw(rounds.pop()).name}")
             else:
-                print(f"round {len(rounds)}: {len(waits)} genes not done, back among those to choose from")
+                back = waits or earlier
+                earlier = earlier if waits else []
+                print(f"round {len(rounds)}: {len(back)} genes not done, back among those to choose from")
             waits = []
-        pending = [g for g in dict.fromkeys([*(rounds[-1].pending if rounds else ()), *waits]) if g not in phenotypes]
+        pending = list(dict.fromkeys([*earlier, *waits]))
         if waits and not given.pending:
             last = rounds[-1]
             if len(waits) < len(last.names):
@@ -71,7 +79,7 @@ def run_suggest(given: argparse.Namespace) -> int:
                     "--withdraw to set it aside."
                 )
             print(f"round {last.number} waits for its results: the same batch")
-            _show(last, campaign, given.plate, free)
+            _show(last, _write_plate(last, campaign, given.plate, free))
             return 0
         new = next_round(plan, candidates, phenotypes, rounds, given.hit, pending if given.pending else (), gone)
         if new is None:
@@ -79,6 +87,7 @@ def run_suggest(given: argparse.Namespace) -> int:
             return 0
         campaign.keep_candidates(candidates)
         campaign.append(new)
+        _write_plate(new, campaign, given.plate, free)
         known = known_at([*rounds, new])
         if len(new.suggested) < plan.batch:
             print(f"note: only {len(new.suggested)} genes are left, fewer than a batch of {plan.batch}.")
@@ -94,7 +103,7 @@ def run_suggest(given: argparse.Namespace) -> int:
         if said := learns_from(choice.name, len(known), "the genes known"):
             print(f"note: {said}")
         _say_learned(new)
-        _show(new, campaign, given.plate, free)
+        _show(new, _write_plate(new, campaign, given.plate, free))
     return 0
 
 
@@ -103,7 +112,7 @@ def _candidates(
 ) -> tuple[Candidates, list[str]]:
     """Return the genes of a campaign after its table was read again, and those that are gone; what changed is said."""
     kept = campaign.candidates()
-    if kept is None and rounds and rounds[-1].features != given.digest_1:
+    if kept is None and rounds and rounds[-1].features not in (given.digest, given.digest_1):
         raise ValueError(
             f"{where} is not what round {len(rounds)} in {campaign.folder} used; take that file again, or begin "
             "another log by --campaign: what was measured is then taken as known."
@@ -154,18 +163,22 @@ def _say_learned(new: Round) -> None:
     print(words)
 
 
-def _show(shown: Round, campaign: Campaign, plate: int, free: list[str]) -> None:
-    """Print a batch and write its plate map, unless there is one, which may hold results already."""
-    wells = places(len(shown.suggested), plate, free)
-    table = pd.DataFrame([vars(s) for s in shown.suggested]).rename(columns={"name": "gene"}).drop(columns="rank")
+def _write_plate(shown: Round, campaign: Campaign, plate: int, free: list[str]) -> tuple[pd.DataFrame, Path]:
+    """Write a batch's plate map, unless there is one, which may hold results already; return it and its place."""
+    found = zip(places(len(shown.suggested), plate, free), shown.suggested, strict=True)
+    rows = [{"plate": n, "well": well, "gene": s.name, "phenotype": ""} | vars(s) for (n, well), s in found]
+    table = pd.DataFrame(rows).drop(columns=["name", "rank"])
     for column in ("predicted", "uncertainty", "novelty"):
         table[column] = table[column].map(_digits)
-    table.insert(0, "plate", [number for number, _ in wells])
-    table.insert(1, "well", [well for _, well in wells])
-    table.insert(3, "phenotype", "")
     path = campaign.plate_path(shown.number)
     if not path.exists():
         write_atomically(path, table.to_csv(index=False, lineterminator="\n").encode())
+    return table, path
+
+
+def _show(shown: Round, written: tuple[pd.DataFrame, Path]) -> None:
+    """Print a batch and where its plate map is."""
+    table, path = written
     print(table.drop(columns=["phenotype", "nearest"]).to_string(index=False))
     if not math.isnan(shown.expected_hits):
         print(f"expected hits: {shown.expected_hits:.1f} of {len(shown.suggested)} (from {shown.hit:.3g})")
@@ -202,6 +215,8 @@ def run_replay(given: argparse.Namespace) -> int:
     if settings and len(given.policy) > 1:
         raise ValueError("--set is for one --policy; run replay once for each policy that has settings of its own.")
     choices = [Choice(name, settings, not given.no_scale) for name in given.policy or [SCREEN_POLICY, "random"]]
+    if (folder := Path(given.out)).is_file():
+        raise ValueError(f"{folder} is a file; name a folder by --out.")
     notes: list[str] = []
     features = read_features(given.features, notes, given.phenotype, given.words)
     phenotypes = _phenotypes(given.screen, given, features.names, notes, {}, None)
@@ -229,7 +244,6 @@ def run_replay(given: argparse.Namespace) -> int:
     print(summary(table, marks, given.batch, len(rewards)).to_string(index=False))
     single = chance(len(rewards), int(hits.sum()), given.batch, last).iloc[-1]
     print(f"a single run of random batches ends with {single['low']:.0f} to {single['high']:.0f} hits (95%)")
-    folder = Path(given.out)
     folder.mkdir(parents=True, exist_ok=True)
     text = table.to_csv(index=False, float_format="%.6g", lineterminator="\n")
     write_atomically(folder / "hits.csv", text.encode())

@@ -146,7 +146,4 @@ def chances_of_the_best(mean: FloatArray, deviation: FloatArray, m: int, seed: i
 
 def prediction_of(policy: Any, state: Any) -> tuple[FloatArray, FloatArray] | None:
     """Return predicted reward and deviation of every candidate, None while no reward is known."""
-    if not (state.n_observed > 0).any():
-        return None
-    found: tuple[FloatArray, FloatArray] = policy.predicted(state)
-    return found
+    return policy.predicted(state) if (state.n_observed > 0).any() else None

@@ -41,10 +41,7 @@ def match(names: Sequence[str], genes: Sequence[str], approved: Mapping[str, str
         by_symbol.setdefault(approved.get(gene, gene), []).append(gene)
     found = {}
     for name in dict.fromkeys(names):
-        if name in there:
-            found[name] = name
-            continue
-        same = by_symbol.get(approved.get(name, name), [])
+        same = [name] if name in there else by_symbol.get(approved.get(name, name), [])
         if len(same) == 1:
             found[name] = same[0]
     return found

@@ -51,6 +51,11 @@ class CustomPolicy:
         """Whether a candidate may be asked for again, each measurement for itself; otherwise they are averaged."""
         return isinstance(self.policy, BatchGP)
 
+    @property
+    def first(self) -> int:
+        """Size of the first batch where it is another one than that of the others, else 0."""
+        return int(self.policy.first) if self.repeats else 0
+
     def search(self, batch: int, rounds: int) -> PoolPolicy:
         """Return the policy for so many batches."""
         from bestarm.search.pool_policies import CustomGP, ScaledSearch  # import Torch where it is
@@ -102,10 +107,9 @@ class Plan:
     @classmethod
     def of(cls, described: Mapping[str, Any]) -> Plan:
         """Return the plan of a description."""
-        names = ("batch", "seed", "aim", "components")
-        policy = described["policy"]
+        policy, kept = described["policy"], {name: described[name] for name in ("batch", "seed", "aim", "components")}
         choice = CustomPolicy(restore(policy)) if isinstance(policy, dict) else Choice.of(described)
-        return cls(choice, **{name: described[name] for name in names}, since=described.get("since", 0))
+        return cls(choice, **kept, since=described.get("since", 0))
 
     @property
     def by_networks(self) -> bool:
@@ -118,20 +122,14 @@ class Plan:
         """Whether the policy weighs rewards by their errors."""
         return hasattr(self.choice.search(1, 1), "weigh")
 
-    @property
-    def repeats(self) -> bool:
-        """Whether each measurement of a candidate is told for itself."""
-        return isinstance(self.choice, CustomPolicy) and self.choice.repeats
-
     def features(self, candidates: Candidates) -> FloatArray:
         """Return what the policy sees of candidates, shape (n, d): standardised, or for `CustomPolicy` as they are."""
         return candidates.values if isinstance(self.choice, CustomPolicy) else candidates.scores(self.components)
 
     def values(self, measured: Values) -> dict[str, tuple[float, ...]]:
         """Return what the policy is told of each candidate: all measurements, or their mean without failures."""
-        if self.repeats:
-            return {name: tuple(values) for name, values in measured.items() if len(values)}
-        return {name: (mean_of(values),) for name, values in measured.items() if len(values)}
+        repeats = self.choice.repeats
+        return {name: tuple(v) if repeats else (mean_of(v),) for name, v in measured.items() if len(v)}
 
     def errors(self, measured: Values) -> Errors:
         """Return the error of each candidate's mean, see `errors_of`; nothing for a policy that does not weigh."""
@@ -141,7 +139,7 @@ class Plan:
         self, rounds: Sequence[Round], new: Told, revised: Values, order: Sequence[str], errors: Errors
     ) -> list[Chunk]:
         """Return what the policy is told, see `chunks_of`; what was known when it took over is one of them."""
-        return chunks_of(rounds, new, revised, order, errors, self.since + 1 if self.since else 0, self.repeats)
+        return chunks_of(rounds, new, revised, order, errors, self.since + 1 if self.since else 0, self.choice.repeats)
 
 
 @dataclass
@@ -164,7 +162,6 @@ def replayed_state(
     cache = ReplayCache() if cache is None else cache
     key = (plan.choice, plan.seed, plan.aim, plan.components, features.shape, id(features))
     marks = [(chunk.places.tobytes(), chunk.rewards.tobytes()) for chunk in chunks]
-    errors = [chunk for chunk in chunks if chunk.errors is not None]
     needed = sum(len(chunk.places) for chunk in chunks) + max(room, plan.batch)
     again = cache.key == key and marks[: len(cache.told)] == cache.told and cache.room >= needed
     if not again:
@@ -185,7 +182,7 @@ def replayed_state(
     cache.key, cache.told = key, marks
     if hasattr(policy, "weigh"):
         table = np.tile([np.nan, 1.0], (len(features), 1))
-        for chunk in errors:
+        for chunk in (errors := [chunk for chunk in chunks if chunk.errors is not None]):
             table[chunk.places] = chunk.errors
         policy.weigh(cache.state, table if errors else None)
     return policy, cache.state
@@ -196,9 +193,9 @@ def choose_batch(
     features: FloatArray,
     chunks: Sequence[Chunk],
     *,
-    n_asked: int = 0,
-    withdrawn: IntArray | None = None,
-    pending: IntArray | None = None,
+    n_asked: int,
+    withdrawn: IntArray,
+    pending: IntArray,
     cache: ReplayCache | None = None,
 ) -> IntArray:
     """Return the next batch, by places in the table; shorter where fewer candidates are left.
@@ -206,14 +203,12 @@ def choose_batch(
     Random choices differ by the number of batches asked before (``n_asked``) where nothing was told in between.
     Candidates that were withdrawn are not chosen, nor are those that are being measured (``pending``).
     """
-    none = np.zeros(0, np.int64)
-    withdrawn, pending = none if withdrawn is None else withdrawn, none if pending is None else pending
     found: list[int] = []
     most = NETWORKS_AT_ONCE if plan.by_networks else plan.batch
     while len(found) < plan.batch:
         part = replace(plan, batch=min(most, plan.batch - len(found)))
         policy, state = replayed_state(part, features, chunks, cache, len(pending) + plan.batch)
-        state = deepcopy(state) if cache is not None or plan.repeats else state
+        state = deepcopy(state) if cache is not None or plan.choice.repeats else state
         state.round = max(len(chunks), n_asked)  # the random choices are those of this round
         gp: Any = getattr(state, "gp", None)
         if hasattr(gp, "round"):
@@ -241,9 +236,8 @@ def recomputed_batches(
     kept: dict[tuple[int, Any, int], FloatArray] = {}
     for number, each in enumerate(rounds):
         plan = Plan.of(each.settings) if plan_of is None else plan_of(each)
-        n = len(candidates.names) if each.n_candidates is None else each.n_candidates
-        some = candidates.first(n)
-        view = (n, isinstance(plan.choice, CustomPolicy), plan.components)
+        some = candidates.first(each.n_candidates or len(candidates.names))
+        view = (len(some.names), isinstance(plan.choice, CustomPolicy), plan.components)
         if view not in kept:
             kept[view] = plan.features(some)
         place = {name: i for i, name in enumerate(some.names)}

@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from bestarm.interface import FloatArray
 _ERRORS = ("#n/a", "#na", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!")  # of spreadsheets
 GAPS = frozenset(("", "na", "n/a", "nan", "none", "null", "<na>", "failed", *_ERRORS))
 GAPS_OR_WORDS = ("Na", "None", "none", "failed", "Failed")  # of which a column without numbers is one of words
-_GAP_HINTS = ("-", "--", "?", ".", "/", "n.d.", "nd", "n.a.", "k.a.", "n.b.", "missing", "unknown", "tbd")
+GAP_HINTS = ("-", "--", "?", ".", "/", "n.d.", "nd", "n.a.", "k.a.", "n.b.", "missing", "unknown", "tbd")
 TO_COME = ("pending", "to come", "tbd", "todo", "running", "in progress", "planned")
 _BLANKS = " \u00a0\u2009\u202f"
 _BODY = (
@@ -30,9 +31,15 @@ _BODY = (
 _NUMBER = re.compile(rf"([€$£]?)\s*({_BODY})(\s*)(\D*|[^\W\d][^,;]{{0,12}})")
 _GROUP = re.compile(r"[+-]?[1-9][0-9]{0,2}([.,])[0-9]{3}")
 _CODE = re.compile(r"0[0-9]+")
+MONTH = (
+    r"(?:jan(?:uary?|uar|vier)?|feb(?:ruary?|ruar)?|f[ée]vr?(?:ier)?|mar(?:ch|s|ts)?|m[äa]rz?|mrz|a[pv]r(?:il)?|ma[yij]|"
+    r"june?|juni|juin|july?|juli|juil(?:let)?|aug(?:ust)?|ao[uû]t|sept?(?:ember|embre)?|o[ck]t(?:ober|obre)?|"
+    r"nov(?:ember|embre)?|d[eé][cz](?:ember|embre)?)"
+)
 _DATE = re.compile(
-    r"\d{4}-\d{1,2}-\d{1,2}([ T].*)?|\d{1,2}([./-])\d{1,2}\2(\d{4}|\d{2})|\d{1,2}[- ][A-Za-z]{3}([- ]\d{2,4})?|"
-    r"(?:Jan|Feb|M[aä]r|Apr|Ma[iy]|Ju[nl]|Aug|Sep|O[ck]t|Nov|De[cz])[a-zéû]*\.? '?\d{2,4}"
+    r"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}([./-])\d{1,2}\1(?:\d{4}|\d{2}))(?:[ T].*)?|"
+    rf"\d{{1,2}}(?:\.?[- ]|\. ?){MONTH}\.?(?:[- ]\d{{2,4}})?|{MONTH}\.?[- ]'?\d{{2,4}}",
+    re.IGNORECASE,
 )
 _ONE = r"[+-]?[0-9]+(?:[.,][0-9]+)?"
 _POWER = re.compile(rf"(?:{_ONE}\s*[x×*·]\s*)?10\s*(?:\^|\*\*)\s*[-+−]?[0-9]+\s*\D*|{_ONE}[⁻⁰¹²³⁴-⁹]+\s*\D*")
@@ -42,11 +49,16 @@ _SHAPES = (
     ("a date", _DATE, "drop the column, or give a number of days"),
     (
         "a time",
-        re.compile(r"(?:\d+ days?, )?\d{1,2}:\d{2}(:\d{2})?|\d+ ?h ?\d+( ?m(in)?)?|\d+ ?m(in)? ?\d+ ?s"),
+        re.compile(
+            r"(?:\d+ days?, )?\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[AP]M)?|\d+ ?h ?\d+( ?m(in)?)?|\d+ ?m(in)? ?\d+ ?s",
+            re.IGNORECASE,
+        ),
         _MINUTES,
     ),
-    ("a fraction", re.compile(r"[+-]?\d*\s*[¼-¾⅐-⅞]"), "give it as one number"),
+    ("a fraction", re.compile(r"[+-]?\d*\s*[¼-¾⅐-⅞]|\d+ \d+/\d+"), "give it as one number"),
     ("a number in brackets, or before its sign", re.compile(rf"\(\s*{_ONE}\s*\)|{_ONE}-"), "write it as 5 or -5"),
+    ("a number with something before it", re.compile(rf"(?:CHF|EUR|USD|GBP|pH|kr|Fr|')\.?\s*{_ONE}"), "write it alone"),
+    ("a number with something after it", re.compile(rf"{_ONE}(?:[-_][^\W\d]+|\(\d+\))"), "write it alone"),
     ("a hexadecimal number", re.compile(r"0[xX][0-9A-Fa-f]+"), "give it with decimal digits"),
     ("a ratio", re.compile(rf"{_ONE}\s*[:/]\s*{_ONE}"), "give the quotient as one number"),
     ("a range", re.compile(rf"{_ONE}\s*(?:[-–—]|\.\.|to|bis)\s*{_ONE}\s*\D*"), "give its middle, or two columns"),
@@ -57,8 +69,8 @@ _SHAPES = (
     ("a number with its error", re.compile(rf"{_ONE}\s*(?:±|\+/-)\s*{_ONE}\s*\D*"), "give two columns"),
 )
 _UNITS = re.compile(  # glued to a number; after a blank, any word is one
-    r"%|‰|°[CF]?|(?:[numμk]?(?:M|mol|g|s|Pa|V|Hz)|[mμn][lLmA]|cm|K|h|hrs?|min|(?:mol|wt|vol)%|eq|equiv|rpm|ppm|ppb|atm|bar|mbar|psi|k?Da|"
-    r"kcal|kJ|x|fold)(?:/\w+)?|[€$£]"
+    r"%|‰|°[CF]?|(?:[numμk]?(?:M|mol|g|s|Pa|V|Hz)|[umμn][lLmA]|cm|K|h|hrs?|d|days?|wk|weeks?|min|(?:mol|wt|vol)%|eq|"
+    r"equiv\.?|rpm|xg|ppm|ppb|atm|bar|mbar|psi|k?Da|k?bp|kb|U|kcal|kJ|x|fold)(?:/\w+)?|[€$£]"
 )
 _EXACT = {ord("−"): "-", ord("﹣"): "-", ord("－"): "-", ord("\u00a0"): " ", ord("\u2009"): " ", ord("\u202f"): " "}
 
@@ -79,8 +91,7 @@ def plain_floats(texts: Sequence[str]) -> FloatArray | None:
         return None
 
 
-@dataclass(frozen=True)
-class _Parsed:
+class _Parsed(NamedTuple):
     """A text that is a number with perhaps something around it."""
 
     body: str
@@ -92,16 +103,26 @@ class _Parsed:
     def around(self) -> str:
         return self.prefix + self.unit
 
+    @property
+    def glued(self) -> bool:
+        """Whether it has letters behind it that are no usual unit, as codes and slips have."""
+        return bool(self.around) and not self.prefix and not self.spaced and not _UNITS.fullmatch(self.unit)
+
 
 def _parsed(text: str) -> _Parsed | None:
     found = _NUMBER.fullmatch(text)
-    if found is None:
+    if found is None or _DATE.fullmatch(text):
         return None
     prefix, body, blank, unit = found.groups()
     unit = unicodedata.normalize("NFKC", unit.strip())  # the two characters of micro are one unit
     if unit[:1] in ("-", ",", ".", ":", ";", "/", "'", "(", "_", "+", "–") or (unit and unit[0].isdigit()):
         return None
     return _Parsed(body, prefix, unit, bool(blank))
+
+
+def shape_of(text: str) -> str:
+    """Return what a text is that only looks like a number, such as a range; empty if nothing of the kind."""
+    return next((kind for kind, shape, _ in _SHAPES if shape.fullmatch(text)), "")
 
 
 def _sign_of(body: str) -> str:
@@ -147,6 +168,11 @@ class Column:
         return cls(label, clean, floats, words)
 
     @property
+    def units(self) -> set[str]:
+        """What stands around the numbers, nothing where they stand alone."""
+        return {p.around for p in self.distinct.values() if p is not None} or {""}
+
+    @property
     def numeric(self) -> bool:
         """Whether every cell that is no gap is a number, perhaps with a unit."""
         if self.floats is not None:
@@ -159,18 +185,14 @@ class Column:
         if len(around) <= 1:
             return True
         known = [p for p in self.distinct.values() if p is not None and p.around]
-        return all(p.prefix or p.spaced or _UNITS.fullmatch(p.unit) for p in known)
+        return not any(p.glued for p in known)
 
     def signs(self) -> dict[str, str]:
         """Return the decimal signs of the numbers, each with an example."""
         if self.floats is not None:
-            pointed = (text for text in self.texts if "." in text)
-            doubtful = ""
-            for text in pointed:
-                if _sign_of(text) == ".":
-                    return {".": text}
-                doubtful = doubtful or text
-            return {"?.": doubtful} if doubtful else {}
+            pointed = next((text for text in self.texts if "." in text), None)
+            sure = next((text for text in self.texts if "." in text and _sign_of(text) == "."), None)
+            return {} if pointed is None else {".": sure} if sure else {"?.": pointed}
         return {_sign_of(p.body): text for text, p in self.distinct.items() if p is not None}
 
 
@@ -213,18 +235,17 @@ def numbers_of(
     ``where`` names the table and ``whose`` the rows in it.
     """
     said: list[str] = []
-    label = column.label
+    label, codes = column.label, (text for text in column.texts if text[:1] == "0" and _CODE.fullmatch(text))
+    zeros = [f"column {label}: {t!r} read as a number; `words` keeps such texts as categories." for t in codes][:1]
     if column.floats is not None and (decimal == "." or not any("." in text for text in column.texts)):
-        if codes := [text for text in column.texts if text[:1] == "0" and _CODE.fullmatch(text)]:
-            said.append(f"column {label}: {codes[0]!r} read as a number; `words` keeps such texts as categories.")
-        return column.floats, said
+        return column.floats, zeros
     distinct = column.distinct if column.floats is None else {t: _parsed(t) for t in dict.fromkeys(column.texts)}
     if not distinct:
         return np.full(len(column.texts), math.nan), said
     if not all(p is not None for p in distinct.values()) or not column.numeric:
         _refuse_lookalikes(where, column, distinct, whose)
         return None
-    units = {p.around for p in distinct.values() if p is not None}
+    units = column.units
     if len(units) > 1:
         one, other = (
             next(t for t, p in distinct.items() if p is not None and p.around == u) for u in sorted(units)[:2]
@@ -239,8 +260,7 @@ def numbers_of(
     grouped = [t for t, p in distinct.items() if p is not None and re.search(rf"['’{_BLANKS}{other}]", p.body)]
     if grouped:
         said.append(f"column {label}: {grouped[0]!r} read as {values[grouped[0]]:.10g}, with a sign of thousands.")
-    if codes := [t for t in distinct if _CODE.fullmatch(t)]:
-        said.append(f"column {label}: {codes[0]!r} read as a number; `words` keeps such texts as categories.")
+    said += zeros
     taken = [t for t in dict.fromkeys(column.texts) if t and t.lower() in GAPS]
     if taken:
         n = sum(text in taken for text in column.texts)
@@ -252,7 +272,8 @@ def _refuse_lookalikes(
     where: str, column: Column, distinct: Mapping[str, _Parsed | None], whose: Sequence[str]
 ) -> None:
     """Refuse a column with some numbers, or in which nearly every word has the shape of a number."""
-    label, words = column.label, [text for text, p in distinct.items() if p is None]
+    label, bare = column.label, [text for text, p in distinct.items() if p is not None and not p.around]
+    words = [text for text, p in distinct.items() if p is None or (bare and p.glued)]
     odd = [text for text, p in distinct.items() if p is None or any(map(str.isdigit, p.unit))]
     shapes = {text: shape for text in odd for shape in _SHAPES if shape[1].fullmatch(text)}
     numbers = [
@@ -264,14 +285,13 @@ def _refuse_lookalikes(
             f"{where}: column {label!r} has {text!r}, {kind}, which is no number and as a word would have no order; "
             f"{remedy}, or name the column among `words` if each text is a category of its own."
         )
-    bare = [text for text, p in distinct.items() if p is not None and not p.around]
     units = [text for text, p in distinct.items() if p is not None and p.unit and _UNITS.fullmatch(p.unit)]
     if words and (bare or len(numbers) >= 0.9 * len(distinct) or len(units) >= max(2, 0.5 * len(distinct))):
         place = column.texts.index(words[0])
         of = f" of {whose[place]}" if len(whose) > place else ""
         if words[0].lower() in TO_COME:
             remedy = "a column of results is no feature: name it in `results`, or leave it out of the table"
-        elif words[0].lower() in _GAP_HINTS:
+        elif words[0].lower() in GAP_HINTS:
             remedy = "leave the cell empty where nothing is known"
         else:
             remedy = "correct it, leave the cell empty where nothing is known, drop the column, or name it in `words`"

@@ -25,15 +25,13 @@ def add_commands(commands: Any) -> str:
     suggest.add_argument("--hit", type=float, help="phenotype from which a gene is a hit; default: best 5%% measured")
     suggest.add_argument("--plate", type=int, default=96, choices=[96, 384])
     suggest.add_argument("--keep-free", default="", metavar="WELLS", help="wells for controls, such as A01,H12")
-    suggest.add_argument(
-        "--withdraw", action="store_true", help="what waits will not be done: set it aside and suggest another batch"
-    )
-    suggest.add_argument(
-        "--pending", action="store_true", help="what waits is being measured: suggest a batch beside it"
-    )
-    suggest.add_argument("--check", action="store_true", help="make every batch anew from the log and compare")
+    for name, meaning in {
+        "--withdraw": "what waits will not be done: set it aside and suggest another batch",
+        "--pending": "what waits is being measured: suggest a batch beside it",
+        "--check": "make every batch anew from the log and compare",
+    }.items():
+        suggest.add_argument(name, action="store_true", help=meaning)
     _common(suggest)
-    suggest.set_defaults(run=_run)
     replay = commands.add_parser(
         "replay",
         help="run policies on a finished screen",
@@ -48,7 +46,6 @@ def add_commands(commands: Any) -> str:
     replay.add_argument("--hit", type=float, help="phenotype from which a gene is a hit, in place of --top")
     replay.add_argument("--out", default="replay", metavar="FOLDER", help="where hits.csv and hits.png are written")
     _common(replay)
-    replay.set_defaults(run=_run)
     report = commands.add_parser(
         "report",
         help="write a page about a search",
@@ -60,7 +57,8 @@ def add_commands(commands: Any) -> str:
         "search", metavar="STATE", help="what search.save wrote, such as search.zip, or the folder of a campaign"
     )
     report.add_argument("--out", metavar="FILE", help="default: STATE with the ending .html")
-    report.set_defaults(run=_run)
+    for command in (suggest, replay, report):
+        command.set_defaults(run=_run)
     return ""
 
 

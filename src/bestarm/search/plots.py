@@ -33,8 +33,7 @@ from bestarm.search.candidates import Candidates
 from bestarm.search.errors import mean_of
 from bestarm.search.next_batch import replayed_state
 from bestarm.search.replay_figure import STYLE
-from bestarm.search.rounds import of_prediction, reward
-from bestarm.search.status import FAILED, MEASURED
+from bestarm.search.rounds import FAILED, MEASURED, of_prediction, reward
 from bestarm.search.tables import listed
 
 MOST_REFITS, LEAST_REFITS = 30, 3  # candidates that are left out in turn
@@ -141,8 +140,7 @@ class Shown:
     @cached_property
     def states(self) -> pd.Series[str]:
         """State of each candidate."""
-        found: pd.Series[str] = self.search.states
-        return found
+        return self.search.states
 
     @cached_property
     def results(self) -> pd.DataFrame:
@@ -153,8 +151,7 @@ class Shown:
     @cached_property
     def predicted(self) -> FloatArray:
         """What is maximised, as predicted of every candidate, shape (n,)."""
-        mean: FloatArray = self.search._prediction()[0]
-        return mean
+        return self.search._prediction()[0]
 
     @cached_property
     def pool(self) -> FloatArray:
@@ -209,8 +206,10 @@ def predicted_against_measured(shown: Shown, axis: Axes) -> str:
     table = left_out(shown.search, shown.refits)
     known = shown.results["name"].nunique()
     if len(table) < 3:
-        few = "fewer than three were left out (refits=10 does ten)."
-        return _nothing(axis, f"Predictions were not compared with measurements: {few}")
+        text = "Predictions were not compared with measurements: fewer than three were left out (refits=10 does ten)."
+        axis.set_axis_off()
+        axis.text(0.5, 0.5, text, ha="center", va="center", wrap=True, transform=axis.transAxes)
+        return text
     low, high = float(table.iloc[:, 1:].to_numpy().min()), float(table.iloc[:, 1:].to_numpy().max())
     axis.plot([low, high], [low, high], color=_GREY, ls=_DOTS, lw=1.4, label="equal")
     axis.plot(table["measured"], table["predicted"], "o", ms=5, color=_BLUE, mec="black", mew=0.4)
@@ -300,8 +299,7 @@ def _coordinate(candidates: Candidates, label: str, ticks: Any) -> FloatArray:
     codes, words = pd.factorize(column.fillna("(missing)"), sort=True)
     ticks.set_ticks(range(len(words)), list(map(_short, words)))
     spread = 0.5 * ((np.arange(len(codes)) * 0.618034) % 1.0 - 0.5)  # so that none hides another
-    found: FloatArray = np.asarray(codes + spread, dtype=np.float64)
-    return found
+    return np.asarray(codes + spread, dtype=np.float64)
 
 
 def importance(shown: Shown, axis: Axes) -> str:
@@ -373,13 +371,6 @@ def figure_of(shown: Shown, panels: Sequence[str], width: float = 5.2) -> Figure
 def describe(figure: Figure) -> str:
     """Return the alternative text of a figure that `bestarm.Search.plot` made, a line for each panel."""
     return str(figure.get_label())
-
-
-def _nothing(axis: Axes, text: str) -> str:
-    """Write why a panel is empty."""
-    axis.set_axis_off()
-    axis.text(0.5, 0.5, text, ha="center", va="center", wrap=True, transform=axis.transAxes)
-    return text
 
 
 def _short(text: Any, most: int = 24) -> str:

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.random import Generator, Philox
 
-from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, Policy
+from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, Policy, take_rows
 from bestarm.models.smooth_gp import SmoothGP
 from bestarm.policies.batch_search import BatchSearch, BatchState, RandomBatch, random_order, top_batch
 from bestarm.policies.gaussian.batch_gp import BatchGP
@@ -61,6 +61,7 @@ def random_batch(streams: Streams, turn: int, available: BoolArray, size: int) -
 
 def spread_of(rewards: FloatArray, n_observed: IntArray) -> tuple[FloatArray, FloatArray]:
     """Return mean and deviation of the rewards told so far, the first ``n_observed`` of each row, shape (R, 1) each."""
+    rewards = rewards[:, : max(1, int(n_observed.max(initial=0)))]  # a sum depends on the room behind them
     known = np.arange(rewards.shape[1]) < n_observed[:, None]
     count = np.maximum(n_observed, 1)[:, None]
     mean = np.where(known, rewards, 0.0).sum(axis=1, keepdims=True) / count
@@ -90,8 +91,7 @@ class ScaledSearch(PoolPolicy):
         """Return the state before the first batch."""
         if isinstance(self.policy, LinearSearch) and not self.plain:
             arms = Arms(arms.features / np.sqrt(arms.n_features))
-        state: BatchState = self.policy.start(arms, streams)
-        return state
+        return self.policy.start(arms, streams)
 
     def scaled_state(self, state: BatchState) -> BatchState:
         """Return a copy of a state with scaled rewards, by which the policy chooses."""
@@ -195,17 +195,6 @@ class PoolGP(PoolPolicy):
         """Name of the policy."""
         return self.policy.label
 
-    @property
-    def _centred(self) -> bool:
-        """Whether the model shifts rewards to mean 0."""
-        return bool(self.policy.model.standardise)
-
-    @property
-    def _bound(self) -> UpperBound:
-        """The upper confidence bound that ranks genes beside the policy's choice: its own, where it has one."""
-        own = self.policy.acquisition
-        return own if isinstance(own, UpperBound) else UpperBound()
-
     def start(self, arms: Arms, streams: Streams) -> PoolGPState:
         """Return the state before the first batch."""
         room = self.policy.batch * self.policy.rounds
@@ -236,10 +225,9 @@ class PoolGP(PoolPolicy):
 
     def _choose(self, state: PoolGPState, r: int, size: int) -> IntArray:
         """Return the batch of one replication."""
-        gp, free = state.gp, state.available[r]
-        n_arms = len(free)
-        rule = self.policy.rule
-        width = ucb_width(n_arms, max(state.round, 1), self._bound.delta, self._bound.beta_scale)
+        gp, free, rule, own = state.gp, state.available[r], self.policy.rule, self.policy.acquisition
+        bound = own if isinstance(own, UpperBound) else UpperBound()  # which ranks genes beside the policy's choice
+        width = ucb_width(len(free), max(state.round, 1), bound.delta, bound.beta_scale)
         upper = gp.means[r] + width * np.sqrt(gp.variances[r])
         state.scores[r] = upper
         if free.sum() <= size:
@@ -247,42 +235,30 @@ class PoolGP(PoolPolicy):
         elif isinstance(rule, Draws):
             wanted = list(self._thompson(state, r, size, rule.n_features))
         else:
-            looked_at = np.flatnonzero(free)
-            if len(looked_at) > self.shortlist:
-                looked_at = np.sort(looked_at[np.argsort(-upper[looked_at], kind="stable")[: self.shortlist]])
-            own = np.unique(gp.conditioned[r, : gp.n_known[r]])
-            columns = np.union1d(looked_at, own)
-            part = self._part(gp, r, columns, free)
-            asked = self.policy.ask(part)
-            wanted = [int(a) for a in columns[asked.arms[0]]]
-        order = random_order(
-            state.streams.key(f"{self.label} ties"), state.streams.replications[r : r + 1], state.round, n_arms
-        )
+            left = np.flatnonzero(free)
+            left = left[np.argsort(-upper[left], kind="stable")[: self.shortlist]]
+            columns = np.union1d(left, gp.conditioned[r, : gp.n_known[r]])
+            asked = self.policy.ask(self._part(gp, r, columns, free))
+            wanted = columns[asked.arms[0]].tolist()
+        one = state.streams.replications[r : r + 1]
+        order = random_order(state.streams.key(f"{self.label} ties"), one, state.round, len(free))
         rest = top_batch(upper[None], free[None], order, size)[0]
-        kept = [a for a in dict.fromkeys([*wanted, *(int(a) for a in rest)]) if free[a]]
+        kept = [a for a in dict.fromkeys([*wanted, *rest.tolist()]) if free[a]]
         return np.array(kept[:size], dtype=np.int64)
 
     def _part(self, gp: BatchGPState, r: int, columns: IntArray, free: BoolArray) -> BatchGPState:
         """Return a copy of one replication's posterior on some genes, of which the measured ones are out of reach."""
-        known, rows = int(gp.n_known[r]), slice(r, r + 1)
-        conditioned = np.zeros_like(gp.conditioned[rows])
-        conditioned[0, :known] = np.searchsorted(columns, gp.conditioned[r, :known])
-        shut = ~free[columns]
-        reward_means, one_means = gp.reward_means[rows, columns].copy(), gp.one_means[rows, columns].copy()
-        one_means[0, shut] = 0.0
-        reward_means[0, shut] = _FAR_BELOW * gp.scale[r]
+        one: BatchGPState = take_rows(replace(gp, rows=gp.rows[:, :0]), np.array([r]))  # without rows, which are large
+        known, shut = int(gp.n_known[r]), ~free[columns]
+        one.conditioned[0, :known] = np.searchsorted(columns, one.conditioned[0, :known])
+        one.conditioned[0, known:] = 0
+        for name in ("variances", "reward_means", "one_means"):
+            setattr(one, name, getattr(one, name)[:, columns])
+        one.one_means[0, shut], one.reward_means[0, shut] = 0.0, _FAR_BELOW * gp.scale[r]
         kept = np.empty((1, gp.rows.shape[1], len(columns)))
         kept[0, :known] = gp.rows[r, :known][:, columns]
-        return replace(
-            gp, points=np.ascontiguousarray(gp.points[gp.point_set[rows]][:, :, columns]),
-            point_set=np.zeros(1, np.int64), lengthscales=gp.lengthscales[rows], signal=gp.signal[rows],
-            noise=gp.noise[rows], offset=gp.offset[rows], scale=gp.scale[rows], conditioned=conditioned,
-            rewards=gp.rewards[rows], n_rows=gp.n_known[rows].copy(), n_known=gp.n_known[rows], rows=kept,
-            pivots=gp.pivots[rows].copy(), variances=gp.variances[rows, columns].copy(), reward_means=reward_means,
-            one_means=one_means, log_parameters=gp.log_parameters[rows], fitted=gp.fitted[rows],
-            first_stage=gp.first_stage[rows].copy(), log=gp.log[rows].copy(), n_failed=gp.n_failed[rows],
-            replications=gp.replications[rows],
-        )  # fmt: skip
+        points = np.ascontiguousarray(gp.points[one.point_set][:, :, columns])
+        return replace(one, points=points, point_set=np.zeros(1, np.int64), rows=kept, n_rows=one.n_known.copy())
 
     def _thompson(self, state: PoolGPState, r: int, size: int, m: int) -> IntArray:
         """Return the best free gene of each of so many draws from the posterior, of m random features ([1]_)."""
@@ -297,7 +273,7 @@ class PoolGP(PoolPolicy):
 
     def tell(self, state: PoolGPState, asked: Ask, totals: FloatArray) -> None:
         """Learn rewards, of what was asked or of anything else; a gene that failed is used up."""
-        if not state.unit and not np.isnan(totals).all():
+        if not state.unit and np.nan_to_num(totals).any():  # while all are 0, any unit will do
             state.unit = _unit(float(np.nanmax(np.abs(totals))))
         self.policy.tell(state.gp, asked, totals * (state.unit or 1.0))
         rows = np.arange(len(state.n_observed))
@@ -309,8 +285,7 @@ class PoolGP(PoolPolicy):
 
     def finished(self, state: PoolGPState) -> BoolArray:
         """Return which replications have spent their rounds or their genes."""
-        over = state.round == self.policy.rounds or not state.available.any()
-        return np.full(len(state.n_observed), over)
+        return np.full(len(state.n_observed), state.round == self.policy.rounds or not state.available.any())
 
     def recommend(self, state: PoolGPState) -> IntArray:
         """Return the recommended arm, shape (R, 1)."""
@@ -322,23 +297,31 @@ class PoolGP(PoolPolicy):
         if len(places) == 0 or state.gp.n_known[0] == 0:
             return
         frozen = replace(self.policy, model=replace(self.policy.model, fit="frozen", standardise=False))
-        turn = state.gp.round
-        arms = np.ascontiguousarray(places[None], dtype=np.int64)
+        turn, arms = state.gp.round, np.ascontiguousarray(places[None], dtype=np.int64)
         frozen.tell(state.gp, Ask(arms, np.ones_like(arms)), np.ascontiguousarray(state.gp.predict()[0][:, places]))
         state.gp.round = turn
 
     def joint_draws(self, state: PoolGPState, places: IntArray, n: int, rng: Generator) -> FloatArray:
         """Return draws of what measurements of some arms would give, together, shape (n, len(places))."""
-        gp, values = state.gp, _functions(state.gp, 0, n, _FEATURES, rng)[:, places]
+        gp = self._centred_on_few(state.gp)
+        values = _functions(gp, 0, n, _FEATURES, rng)[:, places]
         values += np.sqrt(gp.noise[0]) * rng.standard_normal(values.shape)
         return np.asarray((gp.offset[0] + gp.scale[0] * values) / (state.unit or 1.0))
 
+    def _centred_on_few(self, gp: BatchGPState) -> BatchGPState:
+        """Return the posterior of one replication in units of few rewards, which the policy's own does not scale."""
+        known = gp.rewards[0, : gp.n_known[0]]
+        if not self.policy.model.standardise or not 0 < len(known) < 5:
+            return gp
+        mean = float(known.mean())
+        return replace(gp, offset=np.array([mean]), scale=np.array([float(spread_or_unit(known.std(), mean))]))
+
     def predicted(self, state: PoolGPState) -> tuple[FloatArray, FloatArray]:
         """Return posterior mean and deviation of every arm, shape (n_arms,) each."""
-        means, variances = state.gp.predict()
+        means, variances = self._centred_on_few(state.gp).predict()
         unit, deviation = state.unit or 1.0, np.sqrt(np.maximum(variances[0], 0.0))
         known = state.gp.rewards[0, : state.gp.n_known[0]]
-        if len(known) and known.min() == known.max() and self._centred:  # whose scale nobody knows
+        if len(known) and known.min() == known.max() and self.policy.model.standardise:  # whose scale nobody knows
             return np.full(len(deviation), known[0] / unit), deviation * float(spread_or_unit(0.0, known[0] / unit))
         return means[0] / unit, deviation / unit
 

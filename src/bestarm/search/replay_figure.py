@@ -28,22 +28,16 @@ _WIDTH, _HEIGHT = 8.0, 3.2  # inches
 DPI = 140  # of the file
 
 
-def styles_of(order: list[str]) -> dict[str, dict[str, Any]]:
-    """Return colour, marker and line of each series; chance is a grey dotted line without a marker."""
-    found: dict[str, dict[str, Any]] = {CHANCE: {"color": "0.35", "ls": _DOTS}}
-    for i, name in enumerate(name for name in order if name != CHANCE):
-        found[name] = {"color": _COLOURS[i % 8], "marker": _MARKERS[i % 8], "ls": _LINES[i % 4]}
-    return found
-
-
 def hits_figure(table: pd.DataFrame, n_hits: int, batch: int, *, title: str = "", setting: str = "") -> Figure:
     """Return hits against batches, one line for each policy of a table of `replay` with its interval, and of chance."""
     order = list(dict.fromkeys(table["series"]))
     shown = table[table["statistic"] == "hits"]
+    styles: dict[str, dict[str, Any]] = {CHANCE: {"color": "0.35", "ls": _DOTS}}
+    for i, name in enumerate(name for name in order if name != CHANCE):
+        styles[name] = {"color": _COLOURS[i % 8], "marker": _MARKERS[i % 8], "ls": _LINES[i % 4]}
     with matplotlib.rc_context(STYLE):
         figure = plt.figure(figsize=(_WIDTH, _HEIGHT))
         axis = figure.subplots()
-        styles = styles_of(order)
         for number, name in enumerate(order):
             mine = shown[shown["series"] == name].sort_values("x")
             x, y, low, high = (mine[column].to_numpy(dtype=np.float64) for column in ("x", "value", "low", "high"))

@@ -1,4 +1,4 @@
-"""The report of a search: one HTML page with everything in it, which needs no network and no script."""
+"""A search in words: in a few lines, also for notebooks, and in one HTML page that needs no network and no script."""
 
 import base64
 import html
@@ -10,11 +10,12 @@ from typing import Any
 import pandas as pd
 
 from bestarm import __version__
-from bestarm.search import plots
 from bestarm.search.atomic_files import checked_path, write_atomically, writing
-from bestarm.search.summary import lines_of
+from bestarm.search.rounds import ASKED, FAILED, MEASURED, STATES, UNMEASURED, of_prediction, reward
 from bestarm.search.tables import counted, listed
 
+_QUICK = 200_000  # numbers in a table of candidates
+_AIMS = {"max": "large rewards", "min": "small rewards", "both": "rewards of large size"}
 _MOST_ROWS = 2000  # of a table on the page
 _DPI = 130
 _HEADINGS = {
@@ -37,6 +38,61 @@ summary { cursor: pointer }
 """
 
 
+def lines_of(search: Any, *, patient: bool = True) -> list[tuple[str, str]]:
+    """Return what a person first wants to know, not escaped; what takes more than a second for the patient alone."""
+    if search._sequential is not None:
+        step = "none: the search has ended" if search.finished else "ask(), measure, tell(table)"
+        told = counted(search._sequential.round, "round")
+        return [("search", f"by {search.policy.label}, {told} told"), ("next step", step)]
+    aim = search.aim if isinstance(search.aim, str) else f"rewards near {search.aim:g}"
+    named = f"by {search._choice.name} among {counted(len(search.candidates.names), 'candidate')}"
+    counts = search.states.value_counts()
+    known = {state: int(counts.get(state, 0)) for state in STATES}
+    there = [f"{known[MEASURED]} measured", f"{known[FAILED]} failed", f"{known[ASKED]} asked and still to come"]
+    there += [f"{n} {state}" for state, n in known.items() if n and state not in (MEASURED, FAILED, ASKED)]
+    small = len(search.candidates.names) * len(search.candidates.columns) <= _QUICK
+    return [
+        ("search", f"{named}, for {_AIMS.get(aim, aim)}; {counted(len(search.rounds), 'batch')}"),
+        ("candidates", ", ".join(there)),
+        *(("learns from", said) for said in search._some_learned(known=True)),
+        ("best so far", best_of(search)),
+        ("left to find", str(search.left()) if patient or small else "search.left() says it"),
+        ("next step", next_step(search, known)),
+    ]
+
+
+def best_of(search: Any) -> str:
+    """Return the best candidate measured so far in words."""
+    means = search._status.means()
+    ranked = search._ranked(means)
+    if not ranked:
+        return "every measurement failed" if means else "nothing was measured yet"
+    found = f"{ranked[0]}: {means[ranked[0]]:.6g}"
+    if search.aim == "both" or not isinstance(search.aim, str):
+        what = "size" if search.aim == "both" else "distance"
+        found += f" ({what} {of_prediction(reward(means[ranked[0]], search.aim), search.aim):.6g})"
+    return found
+
+
+def next_step(search: Any, known: dict[str, int]) -> str:
+    """Return what a person does next."""
+    if waiting := search.pending:
+        return f"measure {listed(waiting)}, and tell the results (an empty cell is still to come)"
+    if search.finished:
+        return "none: the search has ended" if known[UNMEASURED] else "none: no candidate is left"
+    return "ask for a batch: ask(8)" if known[MEASURED] else "tell what is known, or ask for a first batch: ask(8)"
+
+
+def as_html(search: Any) -> str:
+    """Return a short table for notebooks."""
+    rows = "".join(
+        f'<tr><th style="text-align:left;vertical-align:top">{html.escape(label)}</th>'
+        f'<td style="text-align:left">{html.escape(text)}</td></tr>'
+        for label, text in lines_of(search, patient=False)
+    )
+    return f"<table><tbody>{rows}</tbody></table>"
+
+
 def write(search: Any, path: str | Path, refits: int | None) -> None:
     """Write the report of a search, see `bestarm.Search.report`."""
     path = checked_path(path)
@@ -49,11 +105,13 @@ def write(search: Any, path: str | Path, refits: int | None) -> None:
 
 def page_of(search: Any, refits: int | None) -> str:
     """Return the page."""
+    from bestarm.search import plots  # refuses at once where Matplotlib is not there
+
     known = search.history["reward"].notna().any()
     parts = [
         ("State", _table(pd.DataFrame(lines_of(search)), header=False)),
         ("Next batch", _next_batch(search)),
-        *(_figures(search, refits) if known else [("Plots", _soft("They come with the first result."))]),
+        *(_figures(plots, search, refits) if known else [("Plots", _soft("They come with the first result."))]),
         ("Log", _log_of(search)),
         ("What was done to the tables", _decisions(search)),
     ]
@@ -100,7 +158,7 @@ def _next_batch(search: Any) -> str:
     return f"<p>{html.escape(text)}</p>" + _table(reasons.dropna(axis=1, how="all"))
 
 
-def _figures(search: Any, refits: int | None) -> Iterable[tuple[str, str]]:
+def _figures(plots: Any, search: Any, refits: int | None) -> Iterable[tuple[str, str]]:
     """Yield a section for each panel: the picture with its alternative text, which is its caption, too."""
     shown = plots.Shown(search, refits=refits)
     for name, title in _HEADINGS.items():

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import logging
 import math
 import threading
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,6 +39,7 @@ from bestarm.search.next_batch import (
 )
 from bestarm.search.progress import noted
 from bestarm.search.rounds import (
+    CandidateStatus,
     Chunk,
     Round,
     Suggestion,
@@ -51,7 +53,6 @@ from bestarm.search.rounds import (
     reward,
 )
 from bestarm.search.sequential import SequentialSearch
-from bestarm.search.status import CandidateStatus
 from bestarm.search.tables import counted, listed, measurements, names_in, unknown_names
 from bestarm.settings import check_whole
 
@@ -137,7 +138,8 @@ class Search:
             self._choice = CustomPolicy(unguarded(policy))
         guarded: Any = policy if isinstance(policy, Guarded | Choice) else Guarded(policy)
         self.policy = guarded
-        self.aim, self.seed, self.components = aim_of(aim), int(seed), components
+        self.aim, self.seed = aim_of(aim), int(seed)
+        self.components = components.item() if isinstance(components, np.generic) else components  # as JSON has it
         found = candidates if cells else Candidates.of(candidates, names, results=results, words=words)
         self._hits = checked_hits(hits, found)
         if self._choice is None:
@@ -227,11 +229,9 @@ class Search:
     @property
     def states(self) -> pd.Series[str]:
         """State of each candidate by name: unmeasured, asked, measured, failed, not done or withdrawn."""
-        if self._sequential is not None:
-            raise self._refusal("has no states of candidates")
-        with self._lock:
-            names = self._candidates.names
-            return pd.Series({name: self._status.state_of(name) for name in names}, name="state", dtype=object)
+        with self._locked("has no states of candidates"):
+            states = {name: self._status.state_of(name) for name in self._candidates.names}
+            return pd.Series(states, name="state", dtype=object)
 
     @property
     def pending(self) -> list[str]:
@@ -246,21 +246,10 @@ class Search:
         if self._sequential is not None:
             return self._sequential.finished
         with self._lock:
-            if not self._left():
+            own = self._plan(1).choice
+            if {*self._status.withdrawn, *(() if own.repeats else self._status.values)} >= set(self._candidates.names):
                 return True
-            if not isinstance(self._choice, CustomPolicy):
-                return False
-            own = self._choice.policy
-            return len(self._chunks()[0]) >= own.rounds + (getattr(own, "first", 0) > 0 if self._repeats else 0)
-
-    @property
-    def _repeats(self) -> bool:
-        return isinstance(self._choice, CustomPolicy) and self._choice.repeats
-
-    def _left(self) -> bool:
-        """Return whether a candidate could be asked for or told of."""
-        gone = self._status.withdrawn if self._repeats else {**self._status.withdrawn, **self._status.values}
-        return any(name not in gone for name in self._candidates.names)
+            return isinstance(own, CustomPolicy) and len(self._chunks()[0]) >= own.policy.rounds + (own.first > 0)
 
     # asking and telling
 
@@ -294,28 +283,24 @@ class Search:
             if size is not None:
                 check_whole("size", size, 1)
             if pending is not None:
-                wanted = names_in(pending, "pending")
-                unknown_names(wanted, self._place)
-                self._status.set_pending(wanted)
+                self._status.set_pending(names_in(pending, "pending", self._place))
             elif size is None and +self._status.waiting:
                 return self._table(self._status.in_order(self._rounds))
             elif self._status.whole_batch_waits and size is not None and size == self._rounds[-1].settings["batch"]:
                 return self._table(self._rounds[-1].names)
             if size is None and self.finished:
                 return self._table([])
-            return self._table(self._next(self._size(size)).names)
+            return self._table(self._next(self._size(size)))
 
     def _size(self, size: int | None) -> int:
         if size is not None:
             return int(size)
         if isinstance(self._choice, CustomPolicy):
-            own = self._choice.policy
-            first = getattr(own, "first", 0) if self._repeats else 0
-            return int(first if first and not self._status.values else own.batch)
+            return (0 if self._status.values else self._choice.first) or int(self._choice.policy.batch)
         return int(self._rounds[-1].settings["batch"]) if self._rounds else 1
 
-    def _next(self, size: int) -> Round:
-        """Make the next round, log it and return it."""
+    def _next(self, size: int) -> list[str]:
+        """Return the next batch, and log its round unless nothing is left."""
         plan = self._plan(size)
         chunks, new, revised = self._chunks()
         blocked = [name for name in self._candidates.names if name in self._status.withdrawn]
@@ -324,19 +309,21 @@ class Search:
             kept: Any = {"withdrawn": self._places(blocked), "pending": self._places(there), "cache": self._cache}
             places = choose_batch(plan, self._view(plan), chunks, n_asked=len(self._rounds) - self._since, **kept)
         names = [self._candidates.names[a] for a in places]
+        if not names:
+            self._status.whole_batch_waits = False
+            return []
         made = self._log_round(plan, names, new, revised, pending=there, withdrawn=blocked)
         _log.info("round %d: %d asked, %d known", made.number, len(names), len(self._status.values))
-        return made
+        return names
 
     def _log_round(
         self, plan: Plan, names: Sequence[str], new: Told, revised: Any, pending: Any = (), withdrawn: Any = ()
     ) -> Round:
         """Log a batch and all that decided it, and return the round."""
         batch, digest = tuple(map(Suggestion, names)), self._candidates.digest
-        made = Round(len(self._rounds) + 1, plan.described(), digest, tuple(new), revised, batch, version=__version__)
-        kept: dict[str, Any] = {"pending": tuple(pending), "withdrawn": tuple(withdrawn)}
+        kept: dict[str, Any] = {"pending": tuple(pending), "withdrawn": tuple(withdrawn), "version": __version__}
         kept |= {"n_candidates": len(self._candidates.names), "errors": plan.errors(self._status.values)}
-        made = dataclasses.replace(made, **kept)
+        made = Round(len(self._rounds) + 1, plan.described(), digest, tuple(new), revised, batch, **kept)
         self._rounds.append(made)
         if revised or self._logged_chunks is None or len(self._rounds) <= self._since + 1:
             self._logged_chunks = None
@@ -387,8 +374,10 @@ class Search:
                 raise ValueError(f"unknown must be 'refuse' or 'ignore', got {unknown!r}.")
             told = measurements(table, self._candidates.names, results, self._candidates.table.columns)
             self._candidates.compare(told.names, told.table, told.decimal)
+            ignored = [name for name in told.names if name not in self._place]
             if unknown == "refuse":
                 unknown_names(told.names, self._place)
+            unknown_names(ignored, self._place, alike=True)
             rows = [
                 (name, value, bool(done))
                 for name, value, done in zip(told.names, told.values, told.done, strict=True)
@@ -399,8 +388,10 @@ class Search:
             status = self._status.copy()  # so that all of the table is learned, or nothing
             said = status.tell(len(self._rounds), rows, replace, again)
             self._status = status
-            if ignored := len(told.names) - len(rows):
-                said.append(f"{counted(ignored, 'row')} of no candidate, left out.")
+            if ignored:
+                said.append(
+                    f"{counted(len(ignored), 'row')} of no candidate, left out: {listed([*dict.fromkeys(ignored)])}."
+                )
             if told.to_come:
                 said.append(f"{counted(told.to_come, 'row')} without a reward, still to come.")
             self.notes = [*told.notes, *said, *self._some_learned(before)]
@@ -408,39 +399,33 @@ class Search:
 
     def not_done(self, names: Iterable[str] | None = None) -> None:
         """Say what was asked and will not be measured: it can be chosen again. By default all that waits."""
-        with self._lock:
-            self._need_table("takes back nothing that it asked for")
-            found = list(self._status.waiting) if names is None else names_in(names, "names")
-            unknown_names(found, self._place)
+        with self._locked("takes back nothing that it asked for"):
+            found = list(self._status.waiting) if names is None else names_in(names, "names", self._place)
             self._status.mark_not_done(found)
 
     def exclude(self, names: Iterable[str]) -> None:
         """Withdraw candidates: they are not chosen any more; what was measured of them still counts."""
-        with self._lock:
-            found = self._known(names)
-            self._status.withdraw(found)
+        with self._locked("has a fixed list of arms"):
+            self._status.withdraw(names_in(names, "names", self._place))
 
     def restore(self, names: Iterable[str]) -> None:
         """Take withdrawn candidates back."""
-        with self._lock:
-            found = self._known(names)
+        with self._locked("has a fixed list of arms"):
+            found = names_in(names, "names", self._place)
             if odd := [name for name in found if name not in self._status.withdrawn]:
                 raise ValueError(f"{listed(odd)} was not excluded, so it cannot be restored; see `states`.")
             self._status.restore(dict.fromkeys(found))
 
-    def _known(self, names: Iterable[str]) -> list[str]:
-        self._need_table("has a fixed list of arms")
-        found = names_in(names, "names")
-        unknown_names(found, self._place)
-        return found
-
     def add_candidates(self, more: Any, names: Sequence[Any] | None = None) -> None:
         """Add candidates, with the same columns as the others; batches asked before stay as they were."""
-        with self._lock:
-            self._need_table("has a fixed list of arms")
-            self._candidates = self._candidates.joined(Candidates.of(more, names))
+        with self._locked("has a fixed list of arms"):
+            self._candidates = self._candidates.joined(Candidates.of(more, names, words=self._words_in(more)))
             self._place = {name: i for i, name in enumerate(self._candidates.names)}
             self._views, self._status.whole_batch_waits = {}, False
+
+    def _words_in(self, more: Any) -> list[str]:
+        own = self._candidates.table
+        return [c for c in getattr(more, "columns", ()) if c in own.columns and own[c].dtype != np.float64]
 
     def with_policy(self, policy: Any, **settings: Any) -> Search:
         """Return this search under another policy: the same candidates, measurements, log, and what waits.
@@ -449,11 +434,12 @@ class Search:
         known then in one table. What waits is pending: ``ask(size)`` gives a new batch beside it. This search stays as
         it is. A policy that must be told what it asked cannot take over: a ValueError.
         """
-        with self._lock:
-            self._need_table("keeps its policy")
+        with self._locked("keeps its policy"):
             own = self._choice
             if self._rounds and isinstance(own, CustomPolicy) and isinstance(own.described()["policy"], str):
                 raise ValueError(f"{own.name} is of another library; begin a new Search and tell it `history`.")
+            if fixed := {"aim", "seed", "hits", "components"} & settings.keys():
+                raise ValueError(f"{sorted(fixed)[0]} stays that of the search; for another, begin a new Search.")
             aims: Any = {"aim": self.aim, "seed": self.seed, "hits": self._hits, "components": self.components}
             made = type(self)(self._candidates, policy, **aims, **settings)
             if made._sequential is not None:
@@ -471,8 +457,7 @@ class Search:
 
         Pending candidates are being measured, those withdrawn cannot be chosen.
         """
-        with self._lock:
-            self._need_table("goes on from a file alone")
+        with self._locked("goes on from a file alone"):
             for each in rounds:
                 check_known(each, set(self._place))
             unknown_names([*measured, *pending, *withdrawn], self._place)
@@ -529,8 +514,7 @@ class Search:
             deviation), and with ``hits`` the probability ``hit``. A Gaussian process has its own mean and deviation, a
             linear function the centre and half-width of what is plausible; networks are explained by five of them.
         """
-        with self._lock, noted("predicting all candidates"):
-            self._need_table("predicts nothing")
+        with self._locked("predicts nothing"), noted("predicting all candidates"):
             check_whole("m", m, 1)
             prediction = self._prediction()
             if prediction is None:
@@ -547,8 +531,10 @@ class Search:
                     "best": explanations.chances_of_the_best(mean, deviation, m, self.seed),
                 }
             )
-            if self._hits is not None:
-                table["hit"] = ndtr((mean - self._threshold(prediction)) / np.maximum(deviation, 1e-300))
+            if (hits := self._hits) is not None:
+                share = share_of(hits, len(mean)) or 0.0  # the reward above which the model expects so many
+                least = reward(hits, self.aim) if isinstance(hits, float) else expected_quantile(mean, deviation, share)
+                table["hit"] = ndtr((mean - least) / np.maximum(deviation, 1e-300))
             return table
 
     def left(self, hits: float | str | Sequence[str] | None = None, *, draws: int = 1000) -> Left:
@@ -562,8 +548,7 @@ class Search:
         neighbours, linear functions, networks, random batches) does not know, and says so. For how far to trust it see
         ``docs/what_to_use.md``.
         """
-        with self._lock, noted("what is left"):
-            self._need_table("has no such posterior")
+        with self._locked("has no such posterior"), noted("what is left"):
             return left_of(self, hits, draws)
 
     def why(self) -> pd.DataFrame:
@@ -572,8 +557,7 @@ class Search:
         The columns are ``name, predicted, uncertainty, novelty, nearest, rank, why``, see
         `bestarm.search.rounds.Suggestion`.
         """
-        with self._lock, noted("explaining the batch"):
-            self._need_table("gives no reasons")
+        with self._locked("gives no reasons"), noted("explaining the batch"):
             if not self._rounds:
                 raise ValueError("nothing was asked yet; call ask first.")
             if not self._rounds[-1].suggested[:1] or not self._rounds[-1].suggested[0].why:
@@ -595,8 +579,7 @@ class Search:
 
     def check(self) -> list[str]:
         """Make every batch of the log anew and return a line for each that is another one; empty if all agree."""
-        with self._lock, noted("making every batch anew"):
-            self._need_table("keeps no log of batches")
+        with self._locked("keeps no log of batches"), noted("making every batch anew"):
             again = recomputed_batches(self._rounds, self._candidates, self._plan_of)
             return [
                 f"round {each.number}: {listed(each.names)} in the log, {listed(names)} made anew"
@@ -626,12 +609,9 @@ class Search:
         """
         from bestarm.search import plots
 
-        with self._lock:
-            self._need_table("has no plots")
-            if refits is not None:
-                check_whole("refits", refits, 0)
-            with noted("the figure"):
-                return plots.plot(self, panels, features=features, refits=refits)
+        with self._locked("has no plots"), noted("the figure"):
+            check_whole("refits", 0 if refits is None else refits, 0)
+            return plots.plot(self, panels, features=features, refits=refits)
 
     def report(self, path: str | Path, *, refits: int | None = None) -> None:
         """Write one HTML page that needs no network: state, next batch with its reasons, plots, log, tables.
@@ -641,18 +621,15 @@ class Search:
         """
         from bestarm.search import report
 
-        with self._lock:
-            self._need_table("has no report")
-            if refits is not None:
-                check_whole("refits", refits, 0)
-            with noted("the report"):
-                report.write(self, path, refits)
+        with self._locked("has no report"), noted("the report"):
+            check_whole("refits", 0 if refits is None else refits, 0)
+            report.write(self, path, refits)
 
     def _repr_html_(self) -> str:
-        from bestarm.search import summary
+        from bestarm.search import report
 
         with self._lock:
-            return summary.as_html(self)
+            return report.as_html(self)
 
     # files
 
@@ -692,9 +669,13 @@ class Search:
     def _refusal(self, what: str) -> ValueError:
         return ValueError(f"{self.policy.label} is sequential: it must be told exactly what it asked, and {what}.")
 
-    def _need_table(self, what: str) -> None:
+    @contextlib.contextmanager
+    def _locked(self, lacks: str) -> Iterator[None]:
+        """Hold the lock; a sequential search is refused by what it lacks."""
         if self._sequential is not None:
-            raise self._refusal(what)
+            raise self._refusal(lacks)
+        with self._lock:
+            yield
 
     def _plan(self, size: int) -> Plan:
         assert self._choice is not None
@@ -744,13 +725,6 @@ class Search:
     def _prediction(self) -> tuple[FloatArray, FloatArray] | None:
         with noted("predicting all candidates"):
             return explanations.prediction_of(*self._replayed(self._plan(1)))
-
-    def _threshold(self, prediction: tuple[FloatArray, FloatArray]) -> float:
-        """Return the reward from which a candidate is a hit; of a share, that above which the model expects so many."""
-        if isinstance(self._hits, float):
-            return reward(self._hits, self.aim)
-        mean, deviation = prediction
-        return expected_quantile(mean, deviation, share_of(self._hits, len(mean)) or 0.0)
 
     def _table(self, names: Sequence[str]) -> pd.DataFrame:
         table = pd.DataFrame({"name": pd.Series(list(names), dtype=object)})

@@ -41,15 +41,21 @@ _STAMP = (1980, 1, 1, 0, 0, 0)  # equal searches have equal files
 def save_search(search: Any, path: str | Path, overwrite: bool) -> None:
     """Write a search, see `Search.save`."""
     path = checked_path(path)
-    place = str(path.resolve())
-    own = search._saved.setdefault("id", uuid.uuid4().hex)
+    path = path.resolve() if path.is_symlink() else path
+    own, known = search._saved.setdefault("id", uuid.uuid4().hex), search._saved.setdefault("files", [])
     with writing(path):
         held, generation, n = _held(path) if path.exists() else ("", 0, 0)
-        if held and not overwrite and [held, generation] != search._saved.get(place):
+        if held and not overwrite and checksum(path.read_bytes()) not in known:
             _refuse_to_replace(path, generation if held == own else None, n)
         generation = 1 + max(generation if held == own else 0, search._saved.get("generation", 0))
-        write_atomically(path, content_of(search, own, generation))
-        search._saved[place], search._saved["generation"] = [own, generation], generation
+        write_atomically(path, content := content_of(search, own, generation))
+        known.append(checksum(content))
+        search._saved["generation"] = generation
+
+
+def checksum(content: bytes) -> str:
+    """Return what tells a file's content from any other."""
+    return hashlib.sha256(content).hexdigest()
 
 
 def _refuse_to_replace(path: Path, generation: int | None, n: int | None) -> None:
@@ -64,21 +70,20 @@ def _refuse_to_replace(path: Path, generation: int | None, n: int | None) -> Non
 
 
 def _held(path: Path) -> tuple[str, int, int | None]:
-    """Return which search a file holds, how often it was saved, and its measurements; of other files the checksum."""
+    """Return which search a file holds, how often it was saved, and its measurements, None for what is no search."""
     try:
         with zipfile.ZipFile(path) as archive:
             meta = json.loads(archive.read(_LOG))
             return str(meta["id"]), int(meta["generation"]), len(meta["measurements"])
     except DAMAGED:
-        return hashlib.sha256(path.read_bytes()).hexdigest(), 0, None
+        return "no search", 0, None
 
 
 def content_of(search: Any, own: str, generation: int) -> bytes:
     """Return the content of a file."""
     sequential = search._sequential
     rows = search._status.rows if sequential is None else sequential.history
-    own_errors = sequential is None and any(isinstance(value, Reading) for _, _, value in rows)
-    with_errors = own_errors or (sequential is None and any(each.errors for each in search._rounds))
+    with_errors = any(isinstance(v, Reading) for _, _, v in rows) or any(each.errors for each in search.rounds)
     meta: dict[str, Any] = {
         "format": FORMAT if with_errors else 4 if sequential is None and search._since else 3,
         "version": __version__,
@@ -136,18 +141,13 @@ def parts_of(path: Path) -> dict[str, bytes]:
 def candidate_parts(candidates: Candidates) -> tuple[dict[str, Any], bytes]:
     """Return names and columns as JSON can hold them, and the numeric columns, shape (n, k), as an NPY file."""
     columns: list[dict[str, Any]] = []
-    numeric = []
-    for label in candidates.table.columns:
-        column = candidates.table[label]
-        if column.dtype == np.float64:
-            columns.append({"name": str(label), "kind": "number"})
-            numeric.append(label)
-        else:
-            words = [None if word is None else str(word) for word in column]
-            columns.append({"name": str(label), "kind": "word", "words": words})
+    for label, column in candidates.table.items():
+        words = [None if word is None else str(word) for word in column] if column.dtype != np.float64 else None
+        kind: dict[str, Any] = {"kind": "number"} if words is None else {"kind": "word", "words": words}
+        columns.append({"name": str(label), **kind})
     file = io.BytesIO()
-    numbers = np.ascontiguousarray(candidates.table[numeric].to_numpy(dtype=np.float64))
-    np.save(file, numbers, allow_pickle=False)
+    numbers = candidates.table.select_dtypes(np.float64).to_numpy(dtype=np.float64)
+    np.save(file, np.ascontiguousarray(numbers), allow_pickle=False)
     return {"names": list(candidates.names), "columns": columns, "report": list(candidates.report)}, file.getvalue()
 
 
@@ -183,6 +183,7 @@ def load_search(cls: Any, path: str | Path, policy: Any) -> Any:
     if not path.is_file():
         raise FileNotFoundError(f"there is no saved search {path}.")
     *identity, _ = _held(path)
+    content = path.read_bytes()
     try:
         parts = parts_of(path)
         meta = {"format": 2} if _OLD in parts else json.loads(parts[_LOG])
@@ -205,20 +206,17 @@ def load_search(cls: Any, path: str | Path, policy: Any) -> Any:
             raise
         said = f" ({error})" if isinstance(error, ValueError) and str(error) and "\n" not in str(error) else ""
         raise ValueError(f"{path} is damaged, or was changed by hand{said}; take another copy of it.") from None
-    _check_policy(path, search, policy)
-    search._saved[str(path.resolve())] = identity
+    if policy is not None:
+        _check_policy(path, search, policy)
+    search._saved["files"] = [checksum(content)]
     if _OLD not in parts:
         search._saved["id"], search._saved["generation"] = identity
     return search
 
 
 def _check_policy(path: Path, search: Any, policy: Any) -> None:
-    if policy is None:
-        return
-    wanted, held = (
-        policy if isinstance(policy, Choice) else describe(unguarded(policy))
-        for policy in (checked_policy(policy, {}), search.policy)
-    )
+    both = search.policy, checked_policy(policy, {})
+    held, wanted = (each if isinstance(each, Choice) else describe(unguarded(each)) for each in both)
     if held != wanted:
         said = [f"Choice({w.name})" if isinstance(w, Choice) else in_words(w) for w in (held, wanted)]
         raise ValueError(

@@ -38,13 +38,12 @@ class SequentialSearch:
     def ask(self) -> pd.DataFrame:
         """Return what to measure next; the same until it is told, empty at the end."""
         asked = waiting(self.state)
-        if asked is None:
-            if self.finished:
-                return self.table(np.zeros(0, np.int64), np.zeros(0, np.int64))
+        if asked is None and not self.finished:
             with self._whole():
                 asked = self.policy.ask(self.state)
-            if self.finished:
-                return self.table(np.zeros(0, np.int64), np.zeros(0, np.int64))
+            asked = None if self.finished else asked
+        if asked is None:
+            return self.table(np.zeros(0, np.int64), np.zeros(0, np.int64))
         return self.table(asked.arms[0], asked.counts[0])
 
     @contextlib.contextmanager
@@ -83,12 +82,9 @@ class SequentialSearch:
         left: dict[str, list[float]] = {}
         for name, reward in zip(told.names, told.values, strict=True):
             left.setdefault(name, []).append(float(reward))
-        done, totals = np.zeros(len(arms), np.int64), np.full(len(arms), np.nan)
-        for place, (arm, count) in enumerate(zip(arms, counts, strict=True)):
-            if count == 0:
-                done[place], totals[place] = 0, 0.0
-                continue
-            name = self.name(int(arm))
+        done, totals = np.zeros(len(arms), np.int64), np.zeros(len(arms))
+        for place in np.flatnonzero(counts):
+            name, count = self.name(int(arms[place])), counts[place]
             values, left[name] = np.array(left[name][:count]), left[name][count:]
             known = values[~np.isnan(values)]
             done[place] = len(known) or count
@@ -109,10 +105,7 @@ class SequentialSearch:
 
     def _check_names(self, told: Sequence[str], arms: Any, counts: Any) -> None:
         """Refuse measurements of other arms, or of other numbers, than were asked."""
-        wanted: Counter[str] = Counter()
-        for arm, count in zip(arms, counts, strict=True):
-            wanted[self.name(int(arm))] += int(count)
-        wanted, given = +wanted, Counter(told)
+        wanted, given = Counter(map(self.name, np.repeat(arms, counts).tolist())), Counter(told)
         own = f"{self.policy.label} is sequential"
         if unknown := [name for name in given if name not in wanted]:
             raise ValueError(f"{listed(unknown)} was not asked for, and {own}; tell what the last ask returned.")

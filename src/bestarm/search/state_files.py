@@ -61,8 +61,6 @@ def save(state: State, path: str | Path, *, notes: dict[str, Any] | None = None)
 def packed(state: State, *, notes: dict[str, Any] | None = None) -> bytes:
     """Return the content of a file with a state, see `save`."""
     found = guarded_state(state)
-    inner = found.inner
-    arrays: dict[str, Any] = {}
     meta: dict[str, Any] = {
         "format": FORMAT,
         "version": __version__,
@@ -73,7 +71,7 @@ def packed(state: State, *, notes: dict[str, Any] | None = None) -> bytes:
         "open": found.open,
         "notes": notes or {},
     }
-    arrays["replications"] = found.streams.replications
+    arrays: dict[str, Any] = {"replications": found.streams.replications}
     if isinstance(found.arms, Arms):
         arrays["features"] = found.arms.features
     else:
@@ -83,7 +81,7 @@ def packed(state: State, *, notes: dict[str, Any] | None = None) -> bytes:
         arrays["tally"] = found.tally
     if found.request is not None:
         arrays["waiting.arms"], arrays["waiting.counts"] = found.request
-    for f, name, holder in _fields(inner):
+    for f, name, holder in _fields(found.inner):
         value = getattr(holder, f.name)
         if isinstance(value, np.ndarray):
             arrays[f"state.{name}"] = _written(holder, f.name, value)
@@ -123,7 +121,8 @@ def read(path: Path, policy: Any = None, content: bytes | None = None) -> tuple[
         )
     found = Guarded(restore(meta["policy"]))
     arms = restore(meta["arms"]) if "arms" in meta else Arms(arrays["features"])
-    streams = Streams(meta["streams"]["seed"], meta["streams"]["instance"], _replications(path, arrays))
+    replications = _array(path, arrays, "replications", np.zeros(1, np.int64))
+    streams = Streams(meta["streams"]["seed"], meta["streams"]["instance"], replications)
     state = found.start(arms, streams)
     for f, name, holder in _fields(state.inner):
         fresh = getattr(holder, f.name)
@@ -174,13 +173,6 @@ def _array(path: str | Path, arrays: dict[str, Any], name: str, like: Any) -> An
     if not longer or (kept.ndim and like.shape[0] == n and len(kept) != n):
         raise _damaged(path, name)
     return kept
-
-
-def _replications(path: str | Path, arrays: dict[str, Any]) -> Any:
-    found = arrays.get("replications")
-    if found is None or found.dtype != np.int64 or found.ndim != 1 or len(found) == 0:
-        raise _damaged(path, "replications")
-    return found
 
 
 def _request(path: str | Path, arrays: dict[str, Any], n: int, n_arms: int) -> tuple[Any, Any]:

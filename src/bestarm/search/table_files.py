@@ -2,12 +2,11 @@
 
 import csv
 import io
-import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -15,7 +14,8 @@ from zipfile import ZipFile
 import numpy as np
 import pandas as pd
 
-from bestarm.search.number_texts import GAPS, TO_COME, plain_floats
+from bestarm.search.atomic_files import write_atomically
+from bestarm.search.number_texts import GAP_HINTS, GAPS, TO_COME, plain_floats
 
 _FIRST = 50  # rows that decide the layout
 _SEPARATORS = ("\t", ";", ",", "|")  # in this order where several fit: a comma may stand within numbers and words
@@ -23,6 +23,8 @@ _EXCEL = (".xlsx", ".xlsm")
 _NO_TEXT = (b"PK\x03\x04", b"\x1f\x8b", b"\xd0\xcf\x11\xe0", b"PAR1")
 _UNITS_OF = ("", "-", "unit", "units", "einheit", "einheiten")  # what a row of units has for the names
 _NAMES = ("name", "candidate", "arm", "gene", "id")
+_NO_UNITS = {*GAPS, *TO_COME, *GAP_HINTS, "fail", "failure", "error", "not done"} - {"", "-", "."}
+_GUARDED = re.compile(r'="(.*)"')  # so that a spreadsheet takes a cell for a text
 
 
 @dataclass
@@ -65,6 +67,10 @@ def read_table_file(path: str | Path, notes: list[str]) -> TableFile:
         text = content.decode("utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig")
         if text.lstrip().startswith(("{", "[{", "<")):
             raise ValueError(f"{path} is JSON, XML or a page of the web, no table; save it as CSV (UTF-8).")
+        if "\0" in text:
+            raise ValueError(
+                f"{path} has the character U+0000, as UTF-16 without its mark has; save it as CSV (UTF-8)."
+            )
     except FileNotFoundError:
         raise ValueError(
             f"there is no file {path}; write one, names in the first column and a header above them."
@@ -98,12 +104,12 @@ def _read_text(path: Path, text: str, notes: list[str]) -> TableFile:
     if first.strip().strip('"').lower().startswith("sep=") and len(first.strip().strip('"')) == 5:
         given, text, skipped = first.strip().strip('"')[4], rest, 1
     fits = {s: _layout(_rows_of(path, text, s, _FIRST)) for s in ((given,) if given else _SEPARATORS)}
-    separator = max(fits, key=lambda s: (fits[s].share, -fits[s].above, fits[s].width))
-    rows = _rows_of(path, text, separator)
+    separator = max(fits, key=fits.__getitem__)
+    rows, above = _rows_of(path, text, separator), -fits[separator][1]
     if not rows:
         raise ValueError(f"{path} is empty; it needs a header, such as name,reward. Is it half-written?")
-    _say_above(path.name, rows[: fits[separator].above], notes)
-    found = _rectangle(path, rows[fits[separator].above :], skipped, notes)
+    _say_above(path.name, rows[:above], notes)
+    found = _rectangle(path, rows[above:], skipped, notes, separator=separator)
     found.semicolons = separator == ";"
     if text[-1] not in "\r\n":
         notes.append(f"{path.name}: the last line has no end; it is taken as it is, check that the file is whole.")
@@ -114,7 +120,8 @@ def _rows_of(path: Path, text: str, separator: str, most: int | None = None) -> 
     """Return the rows that are not empty, with their lines."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     try:
-        found = ((reader.line_num, parts) for parts in reader if any(parts) and any(map(str.strip, parts)))
+        read = ((reader.line_num, [_GUARDED.sub(r"\1", part) for part in parts]) for parts in reader if any(parts))
+        found = ((line, parts) for line, parts in read if any(map(str.strip, parts)))
         return list(islice(found, most))
     except csv.Error as error:
         if most is not None:
@@ -122,19 +129,13 @@ def _rows_of(path: Path, text: str, separator: str, most: int | None = None) -> 
         raise ValueError(f"{path}, line {reader.line_num}: {error}; save it again as CSV.") from None
 
 
-@dataclass(frozen=True)
-class _Layout:
-    """How well rows fit one separator: share of the rows of the usual length, rows above the header, fields."""
-
-    share: float
-    above: int
-    width: int
-
-
-def _layout(rows: Sequence[tuple[int, list[str]]]) -> _Layout:
+def _layout(rows: Sequence[tuple[int, list[str]]]) -> tuple[float, int, int]:
+    """Return how well rows fit a separator: share of rows of the usual length, minus rows above the header, fields."""
     widths = [len(parts) for _, parts in rows]
+    if len(rows) > 1 and all(len(parts) == widths[0] + 1 and not parts[-1].strip() for _, parts in rows[1:]):
+        widths[1:] = widths[:1] * (len(rows) - 1)  # rows that end with a separator, as the header does not
     if not widths:
-        return _Layout(0.0, 0, 0)
+        return 0.0, 0, 0
     usual = max(set(widths), key=lambda w: (widths.count(w), w))
     above = next(i for i, w in enumerate(widths) if w == usual)
     below = widths[above:]
@@ -142,11 +143,11 @@ def _layout(rows: Sequence[tuple[int, list[str]]]) -> _Layout:
     if above and comments < above and (usual < 2 or _has_numbers(rows[above][1])):
         above, below = comments, widths[comments:]  # what stands above is a header that lacks fields, no title
         if usual - below[0] == 1 and len(below) > 1:
-            return _Layout(1.0 - (len(below) - 1 - below[1:].count(usual)) / len(below), above, usual)
+            return 0.99 - (len(below) - 1 - below[1:].count(usual)) / len(below), -above, usual
     while len(below) > 2 and rows[above][1][0].lstrip().startswith("#") and not _has_numbers(rows[above + 1][1]):
         above, below = above + 1, below[1:]
     share = below.count(usual) / len(below)
-    return _Layout(share if usual > 1 else share / 4, above, usual)
+    return share if usual > 1 else share / 4, -above, usual
 
 
 def _has_numbers(parts: Sequence[str]) -> bool:
@@ -159,32 +160,49 @@ def _say_above(file: str, rows: Sequence[tuple[int, list[str]]], notes: list[str
 
 
 def _rectangle(
-    path: Path, rows: list[tuple[int, list[str]]], skipped: int, notes: list[str], numbers: Any = ()
+    path: Path,
+    rows: list[tuple[int, list[str]]],
+    skipped: int,
+    notes: list[str],
+    numbers: Any = (),
+    separator: str = "",
 ) -> TableFile:
     """Return rows of one length as columns; the first row is the header."""
     head = [" ".join(part.split()) for part in rows[0][1]]
     head[0] = head[0].removeprefix("#").strip() or head[0]
-    body = [row for row in rows[1:] if not _is_comment(row[1], len(head))]
+    marked = sum(parts[0].startswith("#") for _, parts in rows[1:]) > 1  # names, not comments
+    body = [row for row in rows[1:] if not _is_comment(row[1], len(head), marked)]
     if n := len(rows) - 1 - len(body):
         notes.append(f"{path.name}: {n} line{'s' * (n > 1)} of comment left out.")
-    if _is_header(head, [parts for _, parts in body[:2]]):
-        _say_above(path.name, rows[:1], notes)
-        head, body = [" ".join(part.split()) for part in body[0][1]], body[1:]
+    if title := next((n for n in range(1, 6) if _is_header(head, [parts for _, parts in body[n - 1 : n + 1]])), 0):
+        _say_above(path.name, [rows[0], *body[: title - 1]], notes)
+        head, body = [" ".join(part.split()) for part in body[title - 1][1]], body[title:]
+    longest = max((len(parts) for _, parts in body), default=0)
+    while len(head) > max(longest, 1) and not head[-1]:
+        head.pop()
+    if again := [row for row in body if [" ".join(part.split()) for part in row[1]] == head]:
+        notes.append(f"{path.name}, line {again[0][0] + skipped}: the header once more, left out.")
+        body = [row for row in body if row not in again]
     named = any(label.casefold() in _NAMES for label in head)
-    if len(body) > 1 and not named and all(len(parts) == len(head) + 1 for _, parts in body):
+    if len(body) > 1 and not named and all(len(parts) == len(head) + 1 and parts[-1].strip() for _, parts in body):
+        _refuse_other_layouts(path, rows[0][1], [parts for _, parts in body], separator)
         head = ["", *head]  # a header without a word for the names, as R writes it
+        notes.append(f"{path.name}: the header has a field less than the rows, whose first one has the names.")
     for at, (line, parts) in enumerate(body):
         if len(parts) > len(head) and not any(map(str.strip, parts[len(head) :])):
             del parts[len(head) :]
         if len(parts) != len(head):
-            half, quotes = (
-                "A half-written file ends so: write it again.",
-                "A text with a separator in it stands in quotes.",
-            )
-            last = half if at == len(body) - 1 else quotes
+            last = "A text with a separator in it stands in quotes."
+            last = "A half-written file ends so: write it again." if at == len(body) - 1 else last
             raise ValueError(
                 f"{path}, line {line + skipped}: {len(parts)} fields where the header has {len(head)}; complete the "
                 f"row. {last}"
+            )
+        inside = [part for part in parts if "\n" in part]
+        if inside and inside[0].count(separator or "\0") == inside[0].count("\n") * (len(head) - 1) > 0:
+            raise ValueError(
+                f"{path}, line {line + skipped}: a quotation mark that opens above takes whole rows into one cell, "
+                f"{inside[0][:20]!r}; delete it, or write it twice within quotes."
             )
     columns = [list(column) for column in zip(*(parts for _, parts in body), strict=True)] or [[] for _ in head]
     lines = [line + skipped for line, _ in body]
@@ -194,18 +212,35 @@ def _rectangle(
     return _checked(TableFile(str(path), head, lines, columns, numbers=set(numbers)), path.name, notes)
 
 
-def _is_comment(parts: Sequence[str], width: int) -> bool:
-    return parts[0].lstrip().startswith("#") and (len(parts) != width or not any(map(str.strip, parts[1:])))
+def _refuse_other_layouts(path: Path, header: Sequence[str], body: Sequence[Sequence[str]], separator: str) -> None:
+    """Refuse a header a field short that is none as R writes it: with decimal commas, or another separator, below."""
+    if len(header) == 1 and any(sign in header[0] for sign in _SEPARATORS):
+        raise ValueError(f"{path}: the header {header[0]!r} has another separator than the rows; write one throughout.")
+    digits = [all(re.fullmatch(r"\s*[+-]?\d+\s*", part) for part in column) for column in zip(*body, strict=True)]
+    if separator == "," and any(one and other for one, other in pairwise(digits)):
+        raise ValueError(
+            f"{path}: the rows have a field more than the header, {','.join(body[0])[:40]!r}, as commas within numbers "
+            "make it; write decimal points, or semicolons between columns. If the first field has the names, call it "
+            "name in the header."
+        )
+
+
+def _is_comment(parts: Sequence[str], width: int, marked: bool) -> bool:
+    lonely = len(parts) != width or not any(map(str.strip, parts[1:]))
+    return parts[0].lstrip().startswith("#") and (lonely or (parts[0].startswith("# ") and not marked))
 
 
 def _is_header(head: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
-    """Return whether the header is the row below: the one above has words for several columns, as merged cells have."""
-    if len(below) < 2 or len(below[0]) != len(head) or _has_numbers(below[0]) or not _has_numbers(below[1]):
+    """Return whether the header is the row below: it has a word for the names, or the one above merged cells."""
+    if len(below) < 2 or len(below[0]) != len(head) or any(label.casefold() in _NAMES for label in head):
         return False
-    labels = [part.strip() for part in below[0]]
+    labels, numbers = [part.strip() for part in below[0]], _has_numbers(below[1]) and not _has_numbers(below[0])
     merged = len(set(head)) < len(head) or any(label.casefold() in _NAMES for label in labels)
-    named = any(label.casefold() in _NAMES for label in head)
-    return merged and not named and "" not in labels and len(set(labels)) == len(labels)
+    return (
+        (labels[0].casefold() == "name" or (numbers and merged))
+        and "" not in labels
+        and len(set(labels)) == len(labels)
+    )
 
 
 def _are_units(columns: Sequence[Sequence[str]]) -> bool:
@@ -216,7 +251,7 @@ def _are_units(columns: Sequence[Sequence[str]]) -> bool:
     below = [_has_only_numbers(column[1:]) for column in columns]
     told = [unit for unit, numbers in zip(first, below, strict=True) if numbers]
     rest = all(unit.casefold() in _UNITS_OF for unit, numbers in zip(first, below, strict=True) if not numbers)
-    return rest and any(told) and not any(unit.lower() in (*(GAPS - {""}), *TO_COME) for unit in told)
+    return rest and any(told) and not any(unit.lower() in _NO_UNITS for unit in told)
 
 
 def _has_only_numbers(texts: Sequence[str]) -> bool:
@@ -259,39 +294,36 @@ def _read_excel(path: Path, notes: list[str]) -> TableFile:
         raise FileNotFoundError(path)
     try:
         book = load_workbook(path, read_only=True, data_only=True)
+        for sheet in filter(lambda s: hasattr(s, "reset_dimensions"), book.worksheets):
+            sheet.reset_dimensions()  # some writers state sizes that are wrong
         read = [(s.title, list(enumerate(map(list, getattr(s, "values", ())), 1))) for s in book.worksheets]
     except Exception as error:  # whatever openpyxl raises for a file that is none
         kind = type(error).__name__
         raise ValueError(
             f"{path} is no Excel file, or it is damaged ({kind}); save it again as .xlsx or CSV."
         ) from None
-    sheets = [
-        (title, rows) for title, values in read if (rows := [(i, row) for i, row in values if any(map(_filled, row))])
-    ]
+    filled = [(title, [(i, row) for i, row in values if any(map(_filled, row))]) for title, values in read]
+    sheets = [(title, rows) for title, rows in filled if rows]
     if not sheets:
         raise ValueError(f"{path} is empty; its first sheet needs a header, such as name and reward.")
     tables = (sheet for sheet in sheets if sum(sum(map(_filled, row)) > 1 for _, row in sheet[1]) > 1)
     title, rows = next(tables, sheets[0])
     if len(sheets) > 1:
         notes.append(f"{path.name}: the sheet {title!r} of {len(sheets)} was read.")
-    filled = [sum(map(_filled, row)) for _, row in rows[:_FIRST]]
-    above = next(i for i, n in enumerate(filled) if n >= max(min(2, max(filled)), max(filled) - 1))
+    cells = [sum(map(_filled, row)) for _, row in rows[:_FIRST]]
+    above = next(i for i, n in enumerate(cells) if n >= max(min(2, max(cells)), max(cells) - 1))
     width = max(i for _, row in rows[above:] for i, v in enumerate(row) if _filled(v)) + 1
     full = [(line, [*row, *[None] * width][:width]) for line, row in rows]
-    _say_above(path.name, [(line, [_cell(v) for v in row]) for line, row in full[:above]], notes)
+    texts = [(line, list(map(_cell, row))) for line, row in full]
+    _say_above(path.name, texts[:above], notes)
     empty = {(line, c + 1) for line, row in full[above + 1 :] for c, v in enumerate(row) if v is None}
-    hides = _has_hidden(path)
+    hides = _has_in_sheets(path, rb'hidden="(1|true)"')
     if empty or hides:
         sheet, header = load_workbook(path)[title], full[above][0]
         _refuse_lost_cells(path, sheet, header, empty)
         _say_hidden(path.name, sheet, header, notes)
-    numbers = [
-        (line, c)
-        for line, row in full
-        for c, v in enumerate(row)
-        if isinstance(v, int | float) and not isinstance(v, bool)
-    ]
-    return _rectangle(path, [(line, [_cell(v) for v in row]) for line, row in full[above:]], 0, notes, numbers)
+    numbers = [(line, c) for line, row in full for c, v in enumerate(row) if type(v) in (int, float)]  # and not bool
+    return _rectangle(path, texts[above:], 0, notes, numbers)
 
 
 def _filled(value: Any) -> bool:
@@ -304,18 +336,19 @@ def _refuse_lost_cells(path: Path, sheet: Any, header: int, empty: set[tuple[int
         if merged.max_row > header:
             raise ValueError(f"{path}: the cells {merged} are merged, which leaves all but one empty; unmerge them.")
     formulas = [cell for cells in sheet.iter_rows(min_row=header + 1) for cell in cells if cell.data_type == "f"]
-    if formulas and all((cell.row, cell.column) in empty for cell in formulas):
+    formulas = formulas if all((cell.row, cell.column) in empty for cell in formulas) else []
+    if formulas and not _has_in_sheets(path, rf'<c r="{formulas[0].coordinate}"[^>]*t="str"'.encode()):  # an empty text
         raise ValueError(
             f"{path}: the formula in {formulas[0].coordinate} was never computed; save the file in a spreadsheet, "
             "which does so, or give values."
         )
 
 
-def _has_hidden(path: Path) -> bool:
-    """Return whether a sheet may hide rows or columns, which a reader of values alone does not see."""
+def _has_in_sheets(path: Path, what: bytes) -> bool:
+    """Return whether the text of a sheet matches, since a reader of values alone does not see all of it."""
     with ZipFile(path) as book:
         sheets = [name for name in book.namelist() if name.startswith("xl/worksheets/")]
-        return any(re.search(rb'hidden="(1|true)"', book.read(name)) for name in sheets)
+        return any(re.search(what, book.read(name)) for name in sheets)
 
 
 def _say_hidden(name: str, sheet: Any, header: int, notes: list[str]) -> None:
@@ -359,6 +392,4 @@ def write_excel(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]
                 cell.data_type, cell.number_format = "s", "@"
     buffer = io.BytesIO()
     book.save(buffer)
-    part = path.with_name(f".{path.name}.tmp")
-    part.write_bytes(buffer.getvalue())
-    os.replace(part, path)
+    write_atomically(path, buffer.getvalue())

@@ -8,8 +8,10 @@ with the value, the rule and the remedy; nothing is dropped in silence. A result
 import csv
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -20,25 +22,57 @@ from bestarm.interface import BoolArray, FloatArray
 from bestarm.models.finite_gp import LARGEST_REWARD
 from bestarm.search.columns import NAMES, REAL, RESULTS, error_columns, find_column, texts_of
 from bestarm.search.errors import errors_of, mean_of, reading
-from bestarm.search.number_texts import GAPS, TO_COME, Column, decimal_sign, numbers_of, plain_floats, tidy
+from bestarm.search.number_texts import (
+    GAPS,
+    MONTH,
+    TO_COME,
+    Column,
+    decimal_sign,
+    numbers_of,
+    plain_floats,
+    shape_of,
+    tidy,
+)
 from bestarm.search.table_files import TableFile, as_frame, read_table_file
 
+GENES = ("gene", "gene symbol", "gene_symbol", "symbol", "gene name", "gene_name", "gene id", "gene_id")
 FAILED = ("failed", "fail", "failure", "error")  # a measurement without a result; in any case of letters
 NOT_DONE = ("not done", "not_done", "notdone")  # an experiment that never ran
 LARGEST_PHENOTYPE = 1e75
 _SUMMARIES = {"total", "totals", "sum", "mean", "average", "median", "sd", "stdev"}
-_SUMMARIES |= {"gesamt", "summe", "mittelwert", "totaux"}
+_SUMMARIES |= {
+    "gesamt",
+    "summe",
+    "mittelwert",
+    "totaux",
+    "grand total",
+    "gesamtergebnis",
+    "total général",
+    "cv%",
+    "rsd",
+}
+_BESIDE_SUMMARIES = {"cv", "min", "max", "n"}
+_ODD_UNIT = re.compile(  # of a result: a remark, more numbers, or a letter for a digit
+    r".*[<>].*|.*\s\d.*|x\d.*|.*(?:exclu|outlier|\blod\b|\bloq\b|fail|error).*|of\b.*|o", re.IGNORECASE
+)
 _LIMIT = re.compile(r"[<>≤≥]=?\s*[+-]?[\d.,]+")
 _DATES = re.compile(
-    r"\d{1,2}-[A-Z][a-z]{2}|[A-Z][a-z]{2}-\d{2}|\d{4}-\d{2}-\d{2}|\d+\.\d+E\+\d+|\d{1,2}/\d{1,2}/\d{2,4}"
+    rf"\d{{1,2}}(?:-|\. ?){MONTH}\.?(?:-\d{{2,4}})?|{MONTH}\.?-\d{{2}}|"
+    r"\d{4}-\d{2}-\d{2}(?: [\d:]+)?|\d+\.\d+E\+\d+|\d{1,2}/\d{1,2}/\d{2,4}",
+    re.IGNORECASE,
 )
 
 
-def refuse_summary(where: str, last: str) -> None:
-    """Refuse the last row of a table if it is called as a sum of the others is."""
-    if last.casefold().rstrip(":") in _SUMMARIES:
+def refuse_summary(where: str, names: Sequence[str]) -> None:
+    """Refuse the last rows of a table if they are called as sums of the others are."""
+    words = [name.casefold().rstrip(":") for name in names]
+    tail = len(words)
+    while tail and words[tail - 1] in _SUMMARIES | _BESIDE_SUMMARIES:
+        tail -= 1
+    if odd := [name for name, word in zip(names[tail:], words[tail:], strict=True) if word in _SUMMARIES]:
+        row = "the last row is" if odd[0] == names[-1] else "one of the last rows is"
         raise ValueError(
-            f"{where}: the last row is called {last!r}, as a spreadsheet's summary is; delete it, or give the "
+            f"{where}: {row} called {odd[0]!r}, as a spreadsheet's summary is; delete it, or give the "
             "candidate another name."
         )
 
@@ -72,8 +106,8 @@ def counted(n: int, what: str) -> str:
     return f"{n} {what}" + ("" if n == 1 else "es" if what.endswith("ch") else "s")
 
 
-def names_in(names: Any, what: str) -> list[str]:
-    """Return names of candidates from a list, or a table with a column (or the index) of names."""
+def names_in(names: Any, what: str, there: Iterable[str] | None = None) -> list[str]:
+    """Return names from a list, or a table with a column (or the index) of names; all of them ``there``, if given."""
     if isinstance(names, pd.DataFrame):
         column = find_column([str(c) for c in names.columns], NAMES)
         names = names.index if column is None else names.iloc[:, column]
@@ -87,27 +121,33 @@ def names_in(names: Any, what: str) -> list[str]:
     found = [label_of(name) for name in names]
     if "" in found:
         raise ValueError(f"name {1 + found.index('')} of {what} is empty; leave it out.")
+    if there is not None:
+        unknown_names(found, there)
     return found
 
 
-def unknown_names(names: Sequence[str], there: Iterable[str]) -> None:
-    """Refuse measurements of what is no candidate, and say which candidate has a name that looks alike."""
+def unknown_names(names: Sequence[str], there: Iterable[str], alike: bool = False) -> None:
+    """Refuse measurements of what is no candidate, and say which candidate has a name that looks alike.
+
+    With ``alike`` only those are refused that look alike."""
     known = there if isinstance(there, Container) else set(there)
     if unknown := [name for name in dict.fromkeys(names) if name not in known]:
-        alike: dict[str, list[str]] = {}
+        spellings: dict[str, str] = {}
         for name in there:
-            alike.setdefault(_folded(name), []).append(name)
-        near = [(name, alike[_folded(name)][0]) for name in unknown if _folded(name) in alike]
+            spellings.setdefault(_folded(name), name)
+        near = [(name, spellings[_folded(name)]) for name in unknown if _folded(name) in spellings]
         if near:
             told, meant = near[0]
             raise ValueError(
-                f"{listed(unknown)} is no candidate; {told!r} ({_spelled(told)}) looks like {meant!r} "
-                f"({_spelled(meant)}): correct the name. A spreadsheet takes zeros off numbers: give it texts."
+                f"{told if alike else listed(unknown)} is no candidate; {told!r} ({_spelled(told)}) looks like "
+                f"{meant!r} ({_spelled(meant)}): correct the name. A spreadsheet takes zeros off numbers, so that "
+                "it must be given texts."
             )
-        raise ValueError(
-            f"{listed(unknown)} is no candidate; correct the name, give it to add_candidates, or leave controls out by "
-            "unknown='ignore'."
-        )
+        if not alike:
+            raise ValueError(
+                f"{listed(unknown)} is no candidate; correct the name, give it to add_candidates, or leave controls "
+                "out, in tell by unknown='ignore'."
+            )
 
 
 def _folded(name: str) -> str:
@@ -130,13 +170,13 @@ def by_value(names: Sequence[str], numbers: Sequence[bool], there: Iterable[str]
     """
     if not any(numbers):
         return list(names)
-    values: dict[float, list[str]] = {}
+    values: dict[Decimal, list[str]] = {}
     for name in there:
-        if (value := plain_floats([name])) is not None and name:
-            values.setdefault(float(value[0]), []).append(name)
+        if name and plain_floats([name]) is not None:
+            values.setdefault(Decimal(name), []).append(name)
     found = []
     for name, number in zip(names, numbers, strict=True):
-        same = values.get(float(name), []) if number and name else []
+        same = values.get(Decimal(name), []) if number and name else []
         if len(same) > 1:
             raise ValueError(
                 f"the name {name} was read as a number, and {' and '.join(same[:2])} both have that value; read "
@@ -182,17 +222,22 @@ def measurements(
     given = ", ".join(header)
     if twice := [str(c) for c in table.columns[table.columns.duplicated()]]:
         raise ValueError(f"the table has two columns {twice[0]!r}; keep one.")
+    if isinstance(results, list | tuple) and len(results) == 1:
+        results = results[0]
+    if not isinstance(results, str | None):
+        raise ValueError(f"results must name the column of rewards, got {results!r}; give one name.")
     name, reward = find_column(header, NAMES), find_column(header, (results or "reward",))
-    if name is None and file is not None and reward is not None:
-        name = 0
-    own_index = table.index.name is not None or not isinstance(table.index, pd.RangeIndex)
+    own_index = table.index.name is not None or not pd.api.types.is_integer_dtype(table.index.dtype)
+    if name is None and not own_index and reward is not None:
+        others = [i for i in range(len(header)) if i != reward]
+        name = _names_among(table, header, others, set(candidates or ()), file is not None)
     if reward is None:
         like = find_column(header, RESULTS)
         hint = "the column of results" if like is None else f"{header[like]!r}, which looks like it,"
         lacks = f"{'name and ' if name is None and not own_index and file is None else ''}{results or 'reward'}"
+        remedy = f"Rename {hint} reward, or name it by tell(table, results=...)."
         raise ValueError(
-            f"the table has no column {lacks}; it has: {given}. Rename {hint} reward, or name it by "
-            "tell(table, results=...)."
+            f"the table has no column {lacks}; it has: {given}. {'Name one of them.' if results else remedy}"
         )
     if name is None and not own_index and len(table):
         raise ValueError(f"the table has no column name; it has: {given}.")
@@ -212,7 +257,7 @@ def measurements(
             for line, label in zip(file.lines, labels, strict=True)
         ]
     if file is not None and labels:
-        refuse_summary(f"{file.where}, line {file.lines[-1]}", labels[-1])
+        refuse_summary(f"{file.where}, line {file.lines[-1]}", labels)
     columns = {i: Column.of(header[i], texts_of(table.iloc[:, i])) for i in range(len(header)) if i != name}
     kinds = str | REAL | np.bool_
     if odd := [
@@ -223,6 +268,8 @@ def measurements(
             "correct it."
         )
     texts = [" ".join(text.split()) for text in columns[reward].texts]
+    if header[:3] == ["round", "name", "reward"]:  # the history of a search, in which a failure is NaN
+        texts = [text or "failed" for text in texts]
     if {text.lower() for text in texts if not _no_number(text)} - GAPS <= {"true", "false"}:
         texts = [{"true": "1.0", "false": "0.0"}.get(text.lower(), text) for text in texts]
     number = Column.of(header[reward], ["" if _no_number(text) else text for text in texts])
@@ -252,6 +299,20 @@ def measurements(
     ]
     read = _with_errors(where, values, beside, decimal, labels, notes)
     return Measurements(names, [read[i] for i in told], done, table.iloc[told], decimal, len(kept) - len(told), notes)
+
+
+def _names_among(
+    table: pd.DataFrame, header: Sequence[str], places: Sequence[int], candidates: set[str], first: bool
+) -> int | None:
+    """Return the column whose cells are candidates, or the ``first`` one of a file; None if there is none.
+
+    A ValueError if several columns may be meant."""
+    labels = {i: [label for label in map(label_of, table.iloc[:, i]) if label] for i in places}
+    known = [i for i in places if labels[i] and 2 * sum(map(candidates.__contains__, labels[i])) >= len(labels[i])]
+    if len(known) > 1:
+        both = " and ".join(repr(header[i]) for i in known[:2])
+        raise ValueError(f"columns {both} both look like names of candidates; call the one that is so `name`.")
+    return known[0] if known else 0 if first and 0 in places else None
 
 
 def _with_errors(
@@ -305,6 +366,9 @@ def _results(
 ) -> FloatArray:
     """Return results, NaN where there is none; ``whose`` says of each row whose result it is."""
     for who, text in zip(whose, column.texts, strict=True):
+        parsed = column.distinct.get(text)
+        if parsed is not None and (_ODD_UNIT.fullmatch(parsed.unit) or (parsed.around and shape_of(text))):
+            raise ValueError(f"{who} is {text!r}; give the number alone, or write failed or not done.")
         if _LIMIT.fullmatch(text):
             raise ValueError(
                 f"{who} is {text!r}, beyond what can be measured; give the limit itself as a number, or write failed."
@@ -317,15 +381,20 @@ def _results(
             raise ValueError(f"{who} is {text!r}; {rule}. Correct it.")
     read = numbers_of(where, column, decimal, whose)
     if read is None:
-        raise ValueError(
-            f"{where}: column {column.label!r} has {next(filter(None, column.texts))!r}, no number; correct it."
-        )
+        raise ValueError(f"{where}: column {column.label!r} has {_odd_text(column)!r}, no number; correct it.")
     notes += read[1]
     if (large := np.abs(read[0]) > largest).any():
         place = int(large.argmax())
         text = column.texts[place]
         raise ValueError(f"{whose[place]} is {text[:20]!r}; it must be at most {largest:g} in size. Rescale it.")
     return read[0]
+
+
+def _odd_text(column: Column) -> str:
+    """Return the text of a column that is most probably wrong: the first with what fewest have around a number."""
+    around = {text: None if p is None else p.around for text, p in column.distinct.items()}
+    counts = Counter(around[text] for text in column.texts if text in around)
+    return min(around, key=lambda text: counts[around[text]], default=next(filter(None, column.texts)))
 
 
 def named_columns(text: str, header: Sequence[str]) -> list[str]:
@@ -347,7 +416,7 @@ def read_wells(path: str | Path, columns: str, notes: list[str]) -> tuple[list[s
     path = Path(path)
     table = read_table_file(path, notes)
     header = table.header
-    name = find_column(header, ("gene", *NAMES))
+    name = find_column(header, (*GENES, *NAMES))
     name = 0 if name is None else name
     wanted = named_columns(columns, header) or [header[1 - name] if len(header) == 2 else "phenotype"]
     places = [find_column(header, (label,)) for label in wanted]
@@ -360,7 +429,7 @@ def read_wells(path: str | Path, columns: str, notes: list[str]) -> tuple[list[s
         )
     chosen = [place for place in places if place is not None]
     genes = [text.strip() for text in table.columns[name]]
-    refuse_summary(f"{path}, line {table.lines[-1]}", genes[-1]) if genes else None
+    refuse_summary(f"{path}, line {table.lines[-1]}", genes) if genes else None
     refuse_dates(path, genes)
     cells = [[tidy(text) for text in table.columns[place]] for place in chosen]
     tried: list[int] = []
@@ -369,7 +438,7 @@ def read_wells(path: str | Path, columns: str, notes: list[str]) -> tuple[list[s
         texts = [column[row].lower() for column in cells]
         if all(text in GAPS - {"failed"} or text in TO_COME for text in texts):
             to_come.append(gene)
-        elif not any(text in NOT_DONE for text in texts):
+        elif not all(text in (*NOT_DONE, *TO_COME) or text in GAPS - {"failed"} for text in texts):
             if not gene:
                 raise ValueError(f"{path}, line {table.lines[row]}: a well without a gene; name it or delete the row.")
             tried.append(row)
@@ -382,6 +451,11 @@ def read_wells(path: str | Path, columns: str, notes: list[str]) -> tuple[list[s
     beside = [(kind, others[i]) for i, kind in error_columns(header, wanted) if i in others]
     whose = [f"{path}, line {n}: the phenotype of {gene}" for n, gene in zip(table.lines, genes, strict=True)]
     said: list[str] = []
+    if odd := [column for column in read[1:] if column.distinct and column.units != read[0].units and read[0].distinct]:
+        raise ValueError(
+            f"{path}: columns {read[0].label!r} and {odd[0].label!r} are replicates in different units, "
+            f"{' and '.join(sorted({*read[0].units, *odd[0].units}))}; give numbers of one unit."
+        )
     found = [_results(str(path), whose, column, decimal, LARGEST_PHENOTYPE, said) for column in read]
     notes += [f"{path.name}: {sentence}" for sentence in said]
     if beside and len(found) > 1:

@@ -3,7 +3,6 @@
 import math
 import warnings
 from collections.abc import Callable, Sequence
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,9 @@ from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import ParameterGrid, ParameterSampler, RandomizedSearchCV
 from sklearn.utils import check_random_state
 
+from bestarm.models.finite_gp import LARGEST_REWARD
 from bestarm.search.search import Search
-from bestarm.settings import check_whole
+from bestarm.settings import LARGEST_FEATURE, check_whole
 
 _WIDE = 100.0  # ratio of the largest to the smallest positive value, from which on a setting is seen by its logarithm
 
@@ -117,7 +117,7 @@ class BatchSearchCV(RandomizedSearchCV):
                     raise
                 warnings.warn(f"no fit of batch {number} succeeded; cv_results_ has none of it.", FitFailedWarning, 2)
                 scores = np.full(len(settings), np.nan)
-            search.tell(batch.assign(reward=[float(s) if np.isfinite(s) else "failed" for s in scores]))
+            search.tell(batch.assign(reward=[float(s) if abs(s) <= LARGEST_REWARD else "failed" for s in scores]))
             tried += len(settings)
 
     def _metric(self, results: dict[str, Any]) -> str:
@@ -168,7 +168,11 @@ def as_table(settings: Sequence[dict[str, Any]]) -> pd.DataFrame:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool | np.bool_) and math.isfinite(value)
+    return (
+        isinstance(value, int | float | np.number)
+        and not isinstance(value, bool)
+        and bool(np.abs(value) <= LARGEST_FEATURE)
+    )
 
 
 _ABSENT = object()  # of a setting that one of several dictionaries has and another has not

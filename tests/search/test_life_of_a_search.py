@@ -1,0 +1,169 @@
+"""What happens between the batches of a search: files that are copied, genes that wait, few rewards, odd settings."""
+
+import os
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+from refusals import refuses
+
+from bestarm import Search
+from bestarm.command_line import main
+from bestarm.search import atomic_files
+
+TABLE = pd.DataFrame(
+    np.random.default_rng(0).normal(size=(24, 2)), index=[f"c{i}" for i in range(24)], columns=["f0", "f1"]
+)
+VALUES = np.exp(-(TABLE**2).sum(axis=1)) + 0.1 * TABLE["f0"]
+
+
+def told(search, **rewards):
+    search.tell(pd.DataFrame({"name": rewards.keys(), "reward": rewards.values()}))
+    return search
+
+
+@pytest.mark.parametrize("name", ["gp_bucb", "thompson"])
+def test_few_rewards_are_predicted_in_their_own_units(name):
+    """The policy scales from five on; predictions and what is left do so from one on."""
+    few, shifted = (
+        told(Search(TABLE, name, seed=2), **{f"c{i}": a + b * i for i in range(3)})
+        for a, b in ((0.0, 1.0), (500.0, 0.1))
+    )
+    one, other = (s.predict()[["mean", "deviation"]].to_numpy() for s in (few, shifted))
+    np.testing.assert_allclose(other, one * 0.1 + [500.0, 0.0], rtol=1e-9)
+    np.testing.assert_allclose(shifted.left("10%").hits, few.left("10%").hits, atol=0.2)
+
+
+def test_a_first_reward_of_0_says_nothing_about_the_size_of_others():
+    rewards = {f"c{i}": 1e-15 * VALUES[f"c{i}"] for i in range(9)}
+    asked, plain = (told(Search(TABLE, "gp_bucb", seed=2), c23=0.0) for _ in range(2))
+    asked.ask(1)
+    for search in (asked, plain):
+        told(search, **rewards)
+    deviations = [search.predict()["deviation"].iloc[12] for search in (asked, plain)]
+    assert deviations[0] == pytest.approx(deviations[1], rel=0.2)
+    assert deviations[0] < 1e-14
+
+
+def test_a_batch_does_not_depend_on_the_room_that_was_made_for_rewards():
+    for seed in range(12):
+        search = Search(TABLE, "linear", seed=seed)
+        for _ in range(5):
+            batch = search.ask(3)
+            search.tell(batch.assign(reward=VALUES[batch["name"]].to_numpy()))
+            search.predict()
+        assert search.check() == []
+
+
+def test_a_history_tells_failures_and_an_old_batch_keeps_its_order():
+    old = told(Search(TABLE), c0=1.0, c1="failed")
+    new = Search(TABLE, "forest")
+    new.tell(old.history)
+    assert (new.states["c0"], new.states["c1"]) == ("measured", "failed")
+    again = Search(TABLE[:6], "random")
+    again.ask(1)
+    again.not_done()
+    assert again.ask(6)["name"].tolist() == again.ask()["name"].tolist()
+
+
+def test_nothing_left_is_no_batch():
+    search = Search(TABLE[:3])
+    search.tell(search.ask(3).assign(reward=[1.0, 2.0, 3.0]))
+    for _ in range(2):
+        assert len(search.ask(3)) == 0
+    assert len(search.rounds) == 1
+    assert len(search.why()) == 3
+
+
+def test_copies_of_a_file_wipe_nothing(tmp_path):
+    """A branch that came by mail is refused, a folder that moved is not, and a link stays one."""
+    file, home = tmp_path / "c.zip", tmp_path / "home.zip"
+    Search(TABLE).save(file)
+    shutil.copy(file, home)
+    one, other = Search.load(file), Search.load(home)
+    told(one, c1=1.0).save(file)
+    told(other, c2=2.0).save(home)
+    shutil.copy(home, file)
+    refuses(lambda: told(one, c3=3.0).save(file), "was saved by somebody else")
+    (tmp_path / "moved").mkdir()
+    home.rename(tmp_path / "moved" / "home.zip")
+    told(other, c4=4.0).save(tmp_path / "moved" / "home.zip")
+    link = tmp_path / "link.zip"
+    os.symlink(tmp_path / "moved" / "home.zip", link)
+    told(Search.load(link), c5=5.0).save(link)
+    assert link.is_symlink()
+    assert Search.load(tmp_path / "moved" / "home.zip").history["name"].tolist() == ["c2", "c4", "c5"]
+
+
+def test_a_file_system_without_locks_is_written_without(tmp_path, monkeypatch):
+    fcntl = pytest.importorskip("fcntl")
+
+    def fails(*_):
+        raise OSError(37, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", fails)
+    with atomic_files.hold_lock(tmp_path / ".lock", patience=0.0) as got:
+        assert got
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"policy": "gp", "steps": np.int64(20)}, {"components": np.int64(2)}, {"policy": "gp", "beta": np.float64(2)}],
+)
+def test_settings_of_numpy_can_be_saved(settings, tmp_path):
+    Search(TABLE, **settings).save(tmp_path / "s.zip")
+    Search.load(tmp_path / "s.zip").ask(2)
+
+
+def test_words_of_digits_are_told_and_added_as_they_are_read():
+    search = Search(TABLE.assign(block=["1", "2", "3"] * 8), words=["block"])
+    batch = search.ask(2).assign(reward=[1.0, 2.0])
+    search.tell(batch.assign(block=batch["block"].astype(int)))
+    search.add_candidates(pd.DataFrame({"f0": [0.0], "f1": [0.0], "block": ["1"]}, index=["n"]))
+    assert search.candidates.table["block"].tolist()[-1] == "1"
+
+
+def test_what_cannot_be_is_refused():
+    refuses(lambda: Search(np.ma.masked_greater([[1.0, 2.0], [3.0, 999.0], [5.0, 6.0]], 100)), "an array with a mask")
+    refuses(lambda: Search(TABLE).with_policy("forest", aim="min"), "aim stays that of the search")
+    table = pd.DataFrame({"name": ["c0"], "reward": [1.0]})
+    refuses(lambda: Search(TABLE).tell(table, results="nope"), "no column nope; it has: name, reward. Name one of them")
+
+
+def test_genes_that_are_being_measured_stay_so(tmp_path, monkeypatch, capsys):
+    """Also where the batch after them is withdrawn; without a word about them the next one is refused."""
+    monkeypatch.chdir(tmp_path)
+    TABLE.rename_axis("gene").to_csv("f.csv")
+    known = VALUES[:6].rename("phenotype").rename_axis("gene")
+    known.to_csv("p.csv")
+    suggest = ["suggest", "f.csv", "p.csv", "--batch", "2", "--policy", "gp"]
+
+    def asked(*more, status=0):
+        assert main([*suggest, *more]) == status
+        return set(capsys.readouterr().out.split()) & {f"c{i}" for i in range(24)}
+
+    first, second = asked(), asked("--pending")
+    assert not asked("--withdraw", "--pending") & first
+    pd.concat([known, VALUES[sorted(second)].rename("phenotype").rename_axis("gene")]).to_csv("p.csv")
+    assert main(suggest) == 2
+    assert "still being measured, as --pending said" in capsys.readouterr().err
+    assert not asked("--pending") & (first | second)
+    (tmp_path / "p_rounds" / "candidates.zip").unlink()
+    asked("--pending")  # the same table goes on without its copy
+
+
+def test_a_campaign_has_more_than_999_rounds(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    TABLE.rename_axis("gene").to_csv("f.csv")
+    VALUES[:6].rename("phenotype").rename_axis("gene").to_csv("p.csv")
+    assert main(["suggest", "f.csv", "p.csv", "--policy", "random"]) == 0
+    from bestarm.search.campaign import Campaign
+
+    campaign = Campaign(tmp_path / "p_rounds")
+    one = (tmp_path / "p_rounds" / "round_001.json").read_text()
+    for number in range(2, 1002):
+        (tmp_path / "p_rounds" / f"round_{number:03d}.json").write_text(
+            one.replace('"number": 1', f'"number": {number}')
+        )
+    assert [each.number for each in campaign.rounds()] == list(range(1, 1002))

@@ -1,0 +1,236 @@
+"""Tables that laboratories write and that were misread once: each is read as meant, or refused with what to do."""
+
+import io
+import re
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+from refusals import refuses
+
+from bestarm import Candidates, Search
+from bestarm.search.candidates import read_features
+from bestarm.search.tables import read_wells
+
+openpyxl = pytest.importorskip("openpyxl")
+IDS = "id,T\n" + "".join(f"{i},{20 + i * 7 % 5}\n" for i in range(1, 7))
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Return a function that writes a file."""
+
+    def write(text, name="t.csv"):
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write
+
+
+def search(names="abcd"):
+    return Search(pd.DataFrame({"x": np.arange(float(len(names)))}, index=list(names)))
+
+
+def told(source, names="abcd", **keywords):
+    """Return what a search knows after a table, and its notes."""
+    one = search(names) if isinstance(names, str) else Search(names)
+    one.tell(source, **keywords)
+    return dict(one.history[["name", "reward"]].values.tolist()), one.notes
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "columns"),
+    [
+        ("Probe;Temp;Zeit\nP1;20,5;1;\nP2;30,5;2;\n", ("P1", "P2"), ["Temp", "Zeit"]),  # a separator more in the rows
+        ("name,x,y,\na,1,2\nb,2,3\n", ("a", "b"), ["x", "y"]),  # or in the header
+        ("x\ty\na\t1\t2\nb\t3\t4\n", ("a", "b"), ["x", "y"]),  # R
+        ("name|x\na|1,5\nb|2,5\n", ("a", "b"), ["x"]),
+        ("name,mix\na,2;5\nb,3;6\n", ("a", "b"), ["mix"]),
+        ("name,temp,yield_1,mean yield,% yield,Yield rep 3\na,20,1,2,3,4\nb,30,2,3,4,5\n", ("a", "b"), ["temp"]),
+        ("name,temp,yield,Std Dev\na,20,1,.1\nb,30,2,.2\n", ("a", "b"), ["temp"]),
+        ("name,solvent\na,DMF\nname,solvent\nb,THF\n", ("a", "b"), ["solvent"]),  # files one after the other
+        ("Report, May\nname,solvent\na,DMF\nb,THF\n", ("a", "b"), ["solvent"]),
+        ("Device,Tecan,\nOperator,Bob,\nname,x,y\na,1,2\nb,2,3\n", ("a", "b"), ["x", "y"]),
+        ("RunOrder,name,x\n1,a,5\n2,b,7\n", ("a", "b"), ["x"]),
+        ("Lfd. Nr.;name;x\n1;a;5\n2;b;7\n", ("a", "b"), ["x"]),
+        ("Sample ID,x\n1,5\n2,7\n", ("1", "2"), ["x"]),
+        ("fluid,x\n1,5\n2,7\n", ("0", "1"), ["fluid", "x"]),  # no number of the rows
+        ("Druck;t\n1.000,5;1\n2.000,5;2\n", ("0", "1"), ["Druck", "t"]),
+        ('name,t\na,"=""1.5"""\nb,"=""2.5"""\n', ("a", "b"), ["t"]),
+        ("name,x\na,1\nb,2\n# exported, 2024\n", ("a", "b"), ["x"]),
+        ("name,v\na,10uL\nb,20uL\n", ("a", "b"), ["v"]),
+        ("name,place\na,A1\nb,A2\n", ("a", "b"), ["place"]),
+        ("name,kind\na,1A\nb,1B\n", ("a", "b"), ["kind"]),
+    ],
+)
+def test_candidates_are_those_of_the_table(text, names, columns, file):
+    found = Candidates.of(file(text))
+    assert found.names == names
+    assert list(found.table.columns) == columns
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            "compound,rpm\na,1,500\nb,2,000\nc,3,500\n",
+            "a field more than the header, 'a,1,500', as commas within numbers",
+        ),
+        ("name\tx\na,1\nb,2\nc,3\n", "has another separator than the rows"),
+        ('name\tsolvent\tx\na\tDMF\t1\nb\t"\t2\nc\t"\t3\nd\tTHF\t4\n', "line 4: a quotation mark .* takes whole rows"),
+        ("name,g\na,98\nb,140H\nc,3O\nd,101\n", "column 'g' of b is '140H' among numbers"),
+        ("name,x\na,1.5\nb,2.5*\nc,3.5\n", "column 'x' of b is '2.5[*]' among numbers"),
+        ("name,t\na,12h\nb,1d\n", "'12h' and '1d', several units|'1d' and '12h', several units"),
+        ("name,t\na,o/n\nb,2d\nc,4d\n", "column 't' of a is 'o/n' among numbers"),
+        ("name,x\na,1\nb,2\nMean,1.5\nSD,0.7\nCV%,47\n", "one of the last rows is called 'Mean'"),
+        ("name;x\na;1\nb;2\nGesamtergebnis;3\n", "the last row is called 'Gesamtergebnis'"),
+        ("name,x,y\na,1,2\nb,2,3\n* by HPLC,,\n", "by HPLC has nothing in any feature"),
+        ("name,t\na,2024/05/01\nb,2024/05/02\n", "a date"),
+        ("name,t\na,13.05.2024 14:30\nb,14.05.2024 14:30\n", "a date"),
+        ("name,t\na,5 May\nb,6 May\n", "a date"),
+        ("name,t\na,9:00 AM\nb,10:30 AM\n", "a time"),
+        ("name,t\na,00:01:30.5\nb,00:02:30.5\n", "a time"),
+        ("name,t\na,pH 5.0\nb,pH 7.4\n", "a number with something before it"),
+        ("name,t\na,'1.5\nb,'2.5\n", "a number with something before it"),
+        ("name,t\na,2-fold\nb,4-fold\n", "a number with something after it"),
+        ("name,t\na,1.23(4)\nb,1.34(5)\n", "a number with something after it"),
+        ("name,t\na,1 1/2\nb,2 1/2\n", "a fraction"),
+        ("\0name,x\na,1\nb,2\n", "the character U.0000"),
+    ],
+)
+def test_candidates_that_are_refused(text, words, file):
+    refuses(lambda: Candidates.of(file(text)), words)
+
+
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [
+        ("substance,reward,temp\na,0.5,20,\nb,0.7,30,\n", {"a": 0.5, "b": 0.7}),
+        ("name,reward\na,5 m²/g\nb,7 m²/g\n", {"a": 5.0, "b": 7.0}),
+        ("name,reward\na,3 min\n", {"a": 3.0}),
+        ("reward,label\n0.5,c\n0.7,a\n", {"c": 0.5, "a": 0.7}),
+    ],
+)
+def test_results_are_those_of_the_table(text, known, file):
+    assert told(file(text))[0] == known
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("substance,reward\na,1,5\nb,2,5\nc,12,0\n", "as commas within numbers make it"),
+        ('name,reward,comment\na,1,"cloudy\nb,2,\nc,3,5" plate\nd,4,\n', "takes whole rows into one cell"),
+        ("name,Reward (1),Reward (2)\na,5,7\n", "columns 'Reward .1.' and 'Reward .2.' may both be 'reward'"),
+        *(
+            (f"name,reward\na,{cell}\n", f"the reward of a is '{re.escape(cell)}'; give the number alone")
+            for cell in ("1.5x10^3", "5 excluded", "1 < LOQ", "5 <", "3 of 4", "10 to 20", "0x10", "2 min 30 s", "2O")
+        ),
+        ("name,reward\na,15\nb,2O\n", "the reward of b is '2O'"),
+    ],
+)
+def test_results_that_are_refused(text, words, file):
+    refuses(lambda: told(file(text)), words)
+
+
+def test_names_are_in_the_column_that_has_candidates(file):
+    """In files and frames, whatever stands first; where two columns may be meant, that is refused."""
+    candidates = file(IDS, "c.csv")
+    assert told(file("run,id,reward\n11,3,0.5\n12,1,0.7\n"), candidates)[0] == {"3": 0.5, "1": 0.7}
+    both = file("run,id,reward\n1,3,0.5\n2,1,0.7\n")
+    refuses(lambda: told(both, candidates), "columns 'run' and 'id' both look like names")
+    frame = pd.read_csv(io.StringIO("id,reward\n1,\n2,0.5\n3,0.9\n"))
+    for table in (frame, frame.dropna(subset=["reward"])):  # whose index is no name
+        assert told(table, candidates)[0] == {"2": 0.5, "3": 0.9}
+    refuses(lambda: told(frame.rename(columns={"id": "x"}).assign(x=9.0), candidates), "no column name")
+
+
+def test_errors_of_pandas_and_of_spreadsheets_are_errors():
+    raw = pd.DataFrame({"name": list("aaabb"), "y": [1.0, 2, 3, 3, 5]})
+    one = search()
+    one.tell(raw.groupby("name")["y"].agg(["mean", "std", "count"]), results="mean")
+    assert one.history["n"].tolist() == [3, 2]
+    np.testing.assert_allclose(one.history["sem"], [3**-0.5, 1.0])
+    two = search()
+    two.tell(pd.DataFrame({"name": ["a"], "y": [1.0], "Std Dev": [0.3], "Std. Error": [0.1]}), results=["y"])
+    assert two.history["sem"].tolist() == [0.1]
+    refuses(lambda: told(pd.DataFrame({"name": ["a"], "y": [1.0]}), results=["y", "z"]), "results must name the column")
+
+
+def test_a_name_or_a_feature_that_differs_is_refused():
+    """Barcodes beyond 2^53, slips beside controls, truth values, words for numbers; words of digits are equal."""
+    one = pd.DataFrame({"on": [True, False], "x": [1.0, 2.0], "code": ["1", "10"]}, index=["90071992547409931", "A1"])
+    row = {"reward": [3.0]}
+    refuses(lambda: told(pd.DataFrame({"name": [90071992547409930], **row}), one), "is no candidate")
+    for slip, kept in (("A01", False), ("NTC", True)):
+        table = pd.DataFrame({"name": ["A1", slip], "reward": [1.0, 2.0]})
+        if kept:
+            assert told(table, one, unknown="ignore")[1] == ["1 row of no candidate, left out: NTC."]
+        else:
+            refuses(lambda t=table: told(t, one, unknown="ignore"), "'A01' .* looks like 'A1'")
+    refuses(
+        lambda: told(pd.DataFrame({"name": ["A1"], "on": [True], **row}), one), "feature 'on' of A1 is 1 in the table"
+    )
+    refuses(lambda: told(pd.DataFrame({"name": ["A1"], "x": ["two"], **row}), one), "feature 'x' of A1 is 'two'")
+    digits = Search(one, words=["code"])
+    digits.tell(pd.DataFrame({"name": ["A1"], "code": [10], **row}))
+    assert digits.history["reward"].tolist() == [3.0]
+
+
+def test_a_growing_list_takes_a_result_back():
+    one = search()
+    one.tell(pd.DataFrame({"name": list("ab"), "reward": [1.0, 2.0]}))
+    one.tell(pd.DataFrame({"name": list("abc"), "reward": [1.0, "not done", 3.0]}))
+    assert one.states.to_dict() == {"a": "measured", "b": "not done", "c": "measured", "d": "unmeasured"}
+    assert one.notes == ["1 row told before, 1 new.", "b: not done in place of 2, a correction."]
+
+
+def test_a_failed_control_is_no_row_of_units(file):
+    one = Search(pd.DataFrame({"x": [1.0, 2, 3]}, index=["WT", "101", "102"]))
+    one.tell(file("name,reward\nWT,fail\n101,5\n102,6\n"))
+    assert one.states["WT"] == "failed"
+
+
+def test_wells_of_a_screen(file):
+    """Headers of genes, a replicate that was not done, a separator more, and two units."""
+    assert read_wells(file("symbol,phenotype\nA,1,\nB,2,\n"), "", [])[:2] == (["A", "B"], [[1.0], [2.0]])
+    names, wells, _ = read_wells(file("rank,Gene Symbol,r1,r2\n1,A,1.5,not done\n2,B,1.0,2.0\n"), "r1,r2", [])
+    assert names == ["A", "B"]
+    np.testing.assert_equal(wells, [[1.5, np.nan], [1.0, 2.0]])
+    units = file("gene,r1,r2\nA,1 mM,1000 µM\nB,2 mM,2100 µM\n")
+    refuses(lambda: read_wells(units, "r1,r2", []), "'r1' and 'r2' are replicates in different units, mM and μM")
+    assert read_features(file("Entrez,Gene Symbol,f\n7157,TP53,.1\n4609,MYC,.2\n"), []).names == ("TP53", "MYC")
+    refuses(lambda: read_features(file("Entrez,f\n7157,.1\n4609,.2\n"), []), "no column of genes; it has: Entrez, f")
+
+
+@pytest.mark.parametrize("gene", ["01. Mrz", "1-Mär", "01-mars", "MAR-01", "2024-03-01 00:00:00", "1-Mar-24"])
+def test_genes_that_other_spreadsheets_spoilt(gene, file):
+    refuses(lambda: read_features(file(f"gene;f\n{gene};1\nTP53;2\n"), []), f"{gene!r} is no gene but a date")
+
+
+def test_excel_files_of_other_writers(tmp_path):
+    """With a wrong size of the sheet, and with formulas that gave an empty text."""
+    book = openpyxl.Workbook()
+    for row in (["name", "x", "y"], ["a", 1, 2.5], ["b", 2, 3.5], ["c", 3, '=IF(1,"","")']):
+        book.active.append(row)
+    book.save(tmp_path / "whole.xlsx")
+    changes = (
+        (rb'<dimension ref="A1:C4"', b'<dimension ref="A1:B3"'),
+        (rb'<c r="C4"><f>(.*?)</f><v ?/></c>', rb'<c r="C4" t="str"><f>\1</f><v></v></c>'),
+    )
+    with zipfile.ZipFile(tmp_path / "whole.xlsx") as old, zipfile.ZipFile(tmp_path / "odd.xlsx", "w") as new:
+        for name in old.namelist():
+            text = old.read(name)
+            for pattern, other in changes:
+                text = re.sub(pattern, other, text)
+            new.writestr(name, text)
+    found = Candidates.of(tmp_path / "odd.xlsx")
+    assert found.names == ("a", "b", "c")
+    np.testing.assert_array_equal(found.table["y"], [2.5, 3.5, np.nan])
+    refuses(lambda: Candidates.of(tmp_path / "whole.xlsx"), "the formula in C4 was never computed")
+
+
+def test_a_table_of_names_alone_has_no_feature():
+    refuses(lambda: Search(pd.DataFrame({"name": ["a", "b"]})), "the table has no feature, only name; add columns")
+    refuses(lambda: Search(pd.DataFrame(index=["a", "b"])), "the table has no feature; add columns of numbers")
