@@ -15,8 +15,7 @@ from matplotlib.patches import Patch
 
 from bestarm_lab.figures.robustness import share_bars
 from bestarm_lab.figures.styles import use_style
-from bestarm_lab.notebooks.pages import score
-from bestarm_lab.notebooks.score import REACH
+from bestarm_lab.notebooks.pages import REACH, score
 from bestarm_lab.yaml_keys import nearest
 from bestarm_paper.measures import SMALL_CHANGE, reading_shares, switches
 from bestarm_paper.rows import STUDIES, Rows, abbreviation

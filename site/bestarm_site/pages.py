@@ -13,8 +13,8 @@ import yaml
 
 from bestarm_lab.claims.records import LEVELS
 from bestarm_lab.claims.verdicts import VERDICTS
+from bestarm_lab.notebooks.pages import REACH, SAID, disagreements, score_values, shares
 from bestarm_lab.notebooks.runner import notebooks_of
-from bestarm_lab.notebooks.score import REACH, SAID, disagreements, score_values, shares
 from bestarm_lab.paths import FIGURES, ROOT
 from bestarm_lab.results import read_comparisons, read_verdicts
 from bestarm_lab.study import load_study

@@ -11,7 +11,7 @@ from bestarm.command_line import main
 
 __all__ = ["add_commands", "main"]
 
-Run = Callable[[argparse.Namespace], int]
+Run = Callable[[argparse.Namespace], int | None]
 
 _ENVIRONMENT = (
     "BESTARM_ROOT, the project whose rows, notebooks and figures are meant; BESTARM_DATA, folder searched for data "
@@ -67,7 +67,7 @@ def add_commands(commands: Any) -> str:
     return _ENVIRONMENT
 
 
-def _rows(given: argparse.Namespace) -> int:
+def _rows(given: argparse.Namespace) -> None:
     from bestarm_lab.study_packages import package_of
 
     package_of(given.study)  # a misspelt one is refused before anything slow is imported, and so below
@@ -77,24 +77,21 @@ def _rows(given: argparse.Namespace) -> int:
         renew_results(given.study, given.experiment)
     else:
         make_results(given.study, given.profile, given.experiment, measure=given.measure)
-    return 0
 
 
-def _verdict(given: argparse.Namespace) -> int:
+def _verdict(given: argparse.Namespace) -> None:
     from bestarm_lab.study_packages import find_claim
 
     find_claim(given.claim)
     from bestarm_lab.claims.report import explain
 
     print(explain(given.claim, anew=given.anew))
-    return 0
 
 
-def _notebook(given: argparse.Namespace) -> int:
+def _notebook(given: argparse.Namespace) -> None:
     from bestarm_lab.notebooks.runner import run_notebook
 
     run_notebook(given.name, given.profile, **dict(given.parameters))
-    return 0
 
 
 def _retell(given: argparse.Namespace) -> int:
@@ -121,14 +118,13 @@ def _repro(given: argparse.Namespace) -> int:
     return rebuild(given.study, given.profile)
 
 
-def _pages(given: argparse.Namespace) -> int:
+def _pages(given: argparse.Namespace) -> None:
     from bestarm_lab.notebooks.pages import write_pages
 
     write_pages()
-    return 0
 
 
-def _guarded(run: Run) -> Run:
+def _guarded(run: Run) -> Callable[[argparse.Namespace], int]:
     """Return a command that leaves no process behind, however it ends, and says what is kept."""
 
     def guarded(given: argparse.Namespace) -> int:
@@ -142,7 +138,7 @@ def _guarded(run: Run) -> Run:
 
         mark()
         try:
-            return run(given)
+            return run(given) or 0
         except BrokenProcessPool:
             leave(f"bestarm: a worker died, which usually means that memory ran out; {_KEPT}", 2)
         except (MemoryError, RuntimeError) as error:

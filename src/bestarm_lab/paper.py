@@ -52,14 +52,6 @@ def _shown(given: YamlKeys) -> Shown:
     wanted = {} if gallery else {"default": ""}  # the gallery needs words
     notebook, file = (given.take(key, str) for key in ("notebook", "file"))
     title, alt = (given.take(key, str, **wanted) for key in ("title", "alt"))
-    shown = Shown(
-        notebook,
-        file,
-        title,
-        alt,
-        gallery,
-        given.take("numbers", bool, True),
-        given.take("status", choice(*STATUS), STATUS[0]),
-    )
+    numbers, status = given.take("numbers", bool, True), given.take("status", choice(*STATUS), STATUS[0])
     given.done()
-    return shown
+    return Shown(notebook, file, title, alt, gallery, numbers, status)

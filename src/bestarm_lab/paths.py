@@ -11,9 +11,7 @@ def _root() -> Path:
     if "BESTARM_ROOT" in os.environ:
         return Path(os.environ["BESTARM_ROOT"]).resolve()
     here = Path.cwd()
-    inside = (
-        folder for folder in (here, *here.parents) if (folder / _MARK).is_file() and (folder / "dvc.yaml").is_file()
-    )
+    inside = (f for f in (here, *here.parents) if all((f / name).is_file() for name in (_MARK, "dvc.yaml")))
     return next(inside, Path(__file__).resolve().parents[2])
 
 

@@ -219,13 +219,7 @@ class Quoted:
         return places[0]
 
     def filled(self) -> str:
-        """Return the sentence with its numbers.
-
-        Raises
-        ------
-        ValueError
-            If something that must hold does not.
-        """
+        """Return the sentence with its numbers; a ValueError says what must hold and does not."""
         if wrong := self._broken():
             raise ValueError(f"{self.study}/{self.part}: {self.text}: {', '.join(wrong)}")
         printed = iter(self.printed())

@@ -18,14 +18,12 @@ import pandas as pd
 from bestarm_lab.claims.evaluation import COLUMNS, WITHOUT_DATA, adjust_p_values, comparison_table, verdict_lines
 from bestarm_lab.claims.robustness import COLUMNS as ROBUSTNESS
 from bestarm_lab.claims.robustness import dependences, experiments, other_margins, under_choices
-from bestarm_lab.experiments.computation import Computation
-from bestarm_lab.experiments.part import Part
+from bestarm_lab.experiments.keys import Part
 from bestarm_lab.experiments.run import make_rows, n_workers, stored_whole
 from bestarm_lab.experiments.scale import Profile
 from bestarm_lab.experiments.store import read_made_by, read_rows, write_rows
-from bestarm_lab.lineage import add_lines, made_by, read_lineage, renew, steps
+from bestarm_lab.lineage import add_lines, made_by, processor_name, read_lineage, record_processor, renew, steps
 from bestarm_lab.paths import DATA, QUICK, RESULTS, STORE, rows_file
-from bestarm_lab.processors import processor_name, record_processor
 from bestarm_lab.study import Study, load_study, open_choices, project_seed
 
 COSTS = DATA / "core_seconds.csv"
@@ -63,7 +61,7 @@ def current_rows(study: str, name: str, profile: Profile) -> pd.DataFrame | None
     """
     rows = committed_rows(study, name, profile)
     experiment = load_study(study).experiment(name)
-    if rows is None or (isinstance(experiment, Computation) and experiment.measured):
+    if rows is None or experiment.measured:
         return rows
     if (rows["data"] == "real").any() and not experiment.has_data():
         return rows
@@ -104,7 +102,7 @@ def rows_of(
     experiment = load_study(study).experiment(name).on_data()
     committed = None if profile == "smoke" else stored_rows(study, name, profile)
     store = QUICK / "store" if profile == "smoke" else Path(os.environ.get("BESTARM_STORE", STORE))
-    if isinstance(experiment, Computation) and experiment.measured:
+    if experiment.measured:
         if committed is not None and not measure:
             return committed
         committed, store = None, QUICK / "measured"
@@ -150,8 +148,7 @@ def make_results(study: str, profile: Profile, only: Sequence[str] = (), *, meas
             continue
         if measure and taken:
             record_cost(study, name, profile, taken[0])
-        measured = isinstance(experiment, Computation) and experiment.measured
-        anew = measure if measured else bool(os.environ.get("BESTARM_FRESH"))
+        anew = measure if experiment.measured else bool(os.environ.get("BESTARM_FRESH"))
         _commit(study, name, profile, experiment.on_data().parts(profile, project_seed()), rows, anew=anew)
     if profile == "laptop" and not only:
         for file in (RESULTS / study).glob("*.parquet"):
@@ -309,11 +306,9 @@ def costs() -> Mapping[tuple[str, str, str], float]:
 
 def record_cost(study: str, name: str, profile: Profile, seconds: float) -> None:
     """Write the processor seconds that an experiment took to ``data/core_seconds.csv``."""
-    columns = ["study", "experiment", "profile"]
-    old = pd.read_csv(COSTS) if COSTS.is_file() else pd.DataFrame(columns=[*columns, "core_seconds"])
-    line = pd.DataFrame([[study, name, profile, round(seconds, 1)]], columns=[*columns, "core_seconds"])
-    table = pd.concat([old, line]) if len(old) else line
-    table = table.drop_duplicates(columns, keep="last").sort_values(columns)
+    known = {**costs.__wrapped__(), (study, name, profile): round(seconds, 1)}
+    lines = [(*key, spent) for key, spent in sorted(known.items())]
+    table = pd.DataFrame(lines, columns=["study", "experiment", "profile", "core_seconds"])
     table.to_csv(COSTS, index=False, lineterminator="\n")
 
 

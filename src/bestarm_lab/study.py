@@ -11,8 +11,7 @@ import pandas as pd
 import yaml
 
 from bestarm_lab.claims.cells import Value
-from bestarm_lab.claims.claims_file import check_parents, read_ledger
-from bestarm_lab.claims.names import check_names
+from bestarm_lab.claims.claims_file import check_names, check_parents, read_ledger
 from bestarm_lab.claims.records import Check, Claim
 from bestarm_lab.claims.robustness import OpenChoice
 from bestarm_lab.experiments.changes import settings_with_values
@@ -24,7 +23,7 @@ from bestarm_lab.figures.styles import Style, register_styles
 from bestarm_lab.paper import Paper, read_paper
 from bestarm_lab.paths import ROOT, check_project
 from bestarm_lab.study_packages import claims_files, has_file, package_of, read_file, sections
-from bestarm_lab.yaml_keys import YamlKeys, refuse_unknown
+from bestarm_lab.yaml_keys import YamlKeys, refuse_twice, refuse_unknown
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,7 @@ def load_study(name: str) -> Study:
     for notebook, file in claims_files(name):
         place = f"{name}/{file}"
         found, own = read_ledger(read_file(name, file), checks, values, place, groups, notebook, grids)
-        _refuse_twice("claim", found, claims, place)
+        refuse_twice(place, "claim", found, claims)
         claims |= found
         groups = groups if notebook else own
     check_parents(claims, f"{name}/claims.yaml")
@@ -101,14 +100,9 @@ def _gathered(name: str, module: str, variable: str) -> dict[str, Any]:
         if find_spec(place) is None or find_spec(f"{place}.{module}") is None:
             continue
         found = getattr(import_module(f"{place}.{module}"), variable, {})
-        _refuse_twice(variable, found, gathered, f"{place}.{module}")
+        refuse_twice(f"{place}.{module}", variable, found, gathered)
         gathered |= found
     return gathered
-
-
-def _refuse_twice(what: str, found: Mapping[str, Any], known: Mapping[str, Any], place: str) -> None:
-    if both := sorted(set(found) & set(known)):
-        raise ValueError(f"{place}: {what} {', '.join(both)} is defined already; take another name.")
 
 
 def _read_plan(name: str, experiments: Mapping[str, Experiment | Computation]) -> dict[str, list[int]]:

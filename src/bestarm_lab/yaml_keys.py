@@ -26,6 +26,12 @@ def refuse_unknown(place: str, what: str, words: Iterable[object], known: Iterab
             raise ValueError(f"{place}: unknown {what} {word!r}; {nearest(word, known)}.")
 
 
+def refuse_twice(place: str, what: str, found: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse words that are known already, with the place."""
+    if both := sorted(set(found) & set(known)):
+        raise ValueError(f"{place}: {what} {', '.join(both)} is defined already; take another name.")
+
+
 class YamlKeys:
     """The keys of one mapping; a key that is asked for is known, and `done` refuses all others.
 
@@ -46,9 +52,7 @@ class YamlKeys:
         return key in self._unread
 
     def take(self, key: str, kind: Callable[[str, Any], Any] | type | None = None, default: Any = REQUIRED) -> Any:
-        """Return a key's value, if need be the default: of a type (``kind``), or what a function of (place, value)
-        makes.
-        """
+        """Return a key's value, or else the default: of a type (``kind``), or made by a function of (place, value)."""
         if key not in self:
             if default is REQUIRED:
                 self._missing([key])

@@ -43,18 +43,21 @@ def test_what_is_unknown_ends_with_the_list_of_what_there_is(arguments, words, c
     assert shown.err.count("\n") == 1
 
 
+def raising(error):
+    """Return a function that raises whatever it is called with."""
+
+    def fails(*names, **settings):
+        raise error
+
+    return fails
+
+
 @pytest.mark.parametrize(
-    "arguments",
-    [
-        ["rows", "gse", "--profile", "smoke"],
-        ["repro", "--profile", "paper"],
-        ["notebook", "x", "--profile", "y"],
-        ["x"],
-    ],
+    "command", ["rows gse --profile smoke", "repro --profile paper", "notebook x --profile y", "x"]
 )
-def test_words_that_are_no_choice_end_with_the_choices(arguments, capsys):
+def test_words_that_are_no_choice_end_with_the_choices(command, capsys):
     with pytest.raises(SystemExit) as ended:
-        main(arguments)
+        main(command.split())
     assert ended.value.code == 2
     assert "choose from" in capsys.readouterr().err
 
@@ -119,9 +122,8 @@ def test_a_kernel_that_dies_ends_in_one_line_and_leaves_no_worker(monkeypatch, t
     assert main(["notebook", "gse/01_problem", "--profile", "smoke"]) == 2
     shown = capsys.readouterr().err
     assert shown.count("\n") == 1
-    assert (
-        "bestarm: the kernel of gse/01_problem died, which usually means that memory ran out. Nothing was pub" in shown
-    )
+    said = "bestarm: the kernel of gse/01_problem died, which usually means that memory ran out. Nothing was published"
+    assert said in shown
     assert "blocks of rows are kept" in shown
     assert left[0].wait(timeout=10) == -signal.SIGKILL
     assert not list((tmp_path / "smoke").rglob("*.new"))
@@ -177,15 +179,9 @@ def test_only_marked_processes_are_ended():
 
 
 def test_a_disk_that_is_full_or_read_only_ends_in_one_line(monkeypatch, capsys):
-    for error in (
-        OSError(28, "No space left on device", "/x/y.png"),
-        OSError(30, "cannot write results to /x. Free it"),
-    ):
-
-        def fails(*names, error=error):
-            raise error
-
-        monkeypatch.setattr(runner, "run_notebook", fails)
+    full, read_only = (28, "No space left on device", "/x/y.png"), (30, "cannot write results to /x. Free it")
+    for error in (full, read_only):
+        monkeypatch.setattr(runner, "run_notebook", raising(OSError(*error)))
         assert main(["notebook", "gse/01_problem"]) == 2
         shown = capsys.readouterr().err
         assert shown.count("\n") == 1
@@ -205,35 +201,24 @@ def test_a_kernel_starts_without_a_word_about_encryption(monkeypatch, tmp_path, 
     assert runner.warnings_of(path) == ["STAND-IN DATA in x: nobody here has the real data."]
 
 
+NUMPY = "Unable to allocate 7.45 GiB for an array with shape (9, 9)"
+TORCH = "[enforce fail] DefaultCPUAllocator: can't allocate memory:\nyou tried to allocate 8589934592 bytes"
+
+
 @pytest.mark.parametrize(
     ("error", "words"),
     [
-        (
-            MemoryError("Unable to allocate 7.45 GiB for an array with shape (9, 9)"),
-            "ran out (Unable to allocate 7.45 GiB",
-        ),
+        (MemoryError(NUMPY), "ran out (Unable to allocate 7.45 GiB"),
         (MemoryError(), "memory ran out (an array did not fit); finished blocks are kept"),
-        (
-            RuntimeError(
-                "[enforce fail] DefaultCPUAllocator: can't allocate memory:\nyou tried to allocate 8589934592 bytes"
-            ),
-            "memory ran out (Torch could not get 8.0 GiB); finished blocks are kept",
-        ),
+        (RuntimeError(TORCH), "memory ran out (Torch could not get 8.0 GiB); finished blocks are kept"),
         (RuntimeError("CUDA out of memory. Tried to allocate some.\nMore"), "memory ran out (Torch got no more)"),
     ],
 )
 def test_memory_that_runs_out_in_this_process_ends_in_one_line(monkeypatch, error, words):
     """Whoever says so: NumPy, Numba or Torch; with what is kept and the remedy."""
     said = []
-
-    def fails(*names, **settings):
-        raise error
-
-    def leave(message, status):
-        said.append((message, status))
-
-    monkeypatch.setattr(results, "make_results", fails)
-    monkeypatch.setattr(child_processes, "leave", leave)
+    monkeypatch.setattr(results, "make_results", raising(error))
+    monkeypatch.setattr(child_processes, "leave", lambda *given: said.append(given))
     main(["rows", "gse"])
     ((message, status),) = said
     assert status == 2
@@ -243,10 +228,7 @@ def test_memory_that_runs_out_in_this_process_ends_in_one_line(monkeypatch, erro
 
 
 def test_another_runtime_error_is_not_taken_for_a_lack_of_memory(monkeypatch):
-    def fails(*names, **settings):
-        raise RuntimeError("a policy must do one or the other")
-
-    monkeypatch.setattr(results, "make_results", fails)
+    monkeypatch.setattr(results, "make_results", raising(RuntimeError("a policy must do one or the other")))
     refuses(lambda: main(["rows", "gse"]), "one or the other", RuntimeError)
 
 

@@ -5,8 +5,7 @@ import shutil
 import subprocess
 import sys
 
-import pytest
-from refusals import refuses
+from refusals import refuses, refusing
 
 from bestarm_lab import new_study as new_study_module
 from bestarm_lab.new_study import new_study
@@ -57,17 +56,16 @@ def test_a_study_in_the_checkout_adds_its_lines(tmp_path, monkeypatch):
     refuses(lambda: new_study("toy", None, known=[]), "is there already; move it away")
 
 
-@pytest.mark.parametrize("name", ["My Study", "1st", "", "../up"])
-def test_a_name_that_is_no_package_is_refused(tmp_path, name):
-    refuses(lambda: new_study(name, tmp_path / "there", known=[]), "a study's name is a word of small letters")
+@refusing(
+    *((name, "a study's name is a word of small letters") for name in ("My Study", "1st", "", "../up")),
+    ("class", "'class' is a keyword of Python"),
+    ("gse", "there is a study 'gse' already"),
+)
+def test_a_name_that_is_no_package_or_taken_is_refused(name, tmp_path):
+    new_study(name, tmp_path / "there", known=["gse"])
 
 
-def test_a_keyword_is_refused(tmp_path):
-    refuses(lambda: new_study("class", tmp_path / "there", known=[]), "'class' is a keyword of Python")
-
-
-def test_a_taken_name_and_a_full_folder_are_refused(tmp_path, monkeypatch):
-    refuses(lambda: new_study("gse", tmp_path / "there", known=["gse"]), "there is a study 'gse' already")
+def test_a_full_folder_is_refused(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("mine")
     refuses(lambda: new_study("toy", tmp_path, known=[]), "is not empty; name a folder that is not there yet")
     monkeypatch.setattr(new_study_module, "ROOT", tmp_path)

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from bestarm_lab.processors import ALL, UNKNOWN, processor_name, processors_of, record_processor, who_made
+from bestarm_lab.lineage import ALL, UNKNOWN, processor_name, processors_of, record_processor, who_made
 
 
 def rows(*keys: str) -> pd.DataFrame:

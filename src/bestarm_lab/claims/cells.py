@@ -71,10 +71,8 @@ class Sides:
 
     def cut(self) -> bool:
         """Return whether more than half of the runs of both sides ended before what is counted was seen."""
-        left, right = self.values()
-        if self.limit is None:
-            return False
-        return all(bool((side >= self.limit).mean() > 0.5) for side in (left, right) if side is not None)
+        sides, limit = self.values(), self.limit
+        return limit is not None and all(bool((s >= limit).mean() > 0.5) for s in sides if s is not None)
 
     def values(self) -> tuple[pd.Series, pd.Series | None]:
         """Return one value for each run on both sides, of runs that both have where they are paired."""
@@ -110,10 +108,8 @@ class Quantity:
         """Return a value of the study on some rows; a ValueError says that it derives no such value."""
         value = self.values.get(name)
         if value is None or value.of is None:
-            known = [*rows.columns, *(n for n, v in self.values.items() if v.of is not None)]
-            raise ValueError(
-                f"the rows have no column {name!r}, and the study derives no such value; {nearest(name, known)}."
-            )
+            near = nearest(name, [*rows.columns, *(n for n, v in self.values.items() if v.of is not None)])
+            raise ValueError(f"the rows have no column {name!r}, and the study derives no such value; {near}.")
         return value.of(rows, self.settings)
 
     def select(self, rows: pd.DataFrame, where: Where) -> pd.DataFrame:

@@ -1,54 +1,47 @@
-"""A study's ledger, ``claims.yaml``, read once into records; what is misspelt or missing is refused in one line."""
+"""A study's ledger, ``claims.yaml``, read once into records; what is misspelt or missing is refused in one line.
 
-from collections.abc import Callable, Mapping
+Refused as well are names that the study does not have: experiments, series, settings of cells, and columns.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from bestarm_lab.claims import kinds
 from bestarm_lab.claims.cells import Quantity, Value, Values
 from bestarm_lab.claims.fingerprint import read_fingerprint
-from bestarm_lab.claims.kinds import (
-    QUANTIFIERS,
-    ClaimTest,
-    Difference,
-    Discordant,
-    Mostly,
-    Rank,
-    Ratio,
-    Runs,
-    Share,
-    Slope,
-    Spread,
-)
-from bestarm_lab.claims.layout import Best, Grids, Part, on_grids, read_parts, read_side
+from bestarm_lab.claims.kinds import QUANTIFIERS, ClaimTest, Runs
+from bestarm_lab.claims.layout import Best, Grids, Part, Side, Span, on_grids, read_parts, read_side, series_of
 from bestarm_lab.claims.records import LEVELS, OURS, Check, Claim, Exact
 from bestarm_lab.claims.statistics import Relation
-from bestarm_lab.claims.written import WORDS, by_convention, expanded, whole_entry
+from bestarm_lab.claims.written import KIND_WORDS, WORDS, by_convention, expanded, whole_entry
+from bestarm_lab.experiments.computation import Computation
+from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.quoted import UNKNOWN
-from bestarm_lab.yaml_keys import YamlKeys, choice, of_type, refuse_unknown
+from bestarm_lab.yaml_keys import YamlKeys, choice, of_type, refuse_twice, refuse_unknown
+
+Experiments = Mapping[str, Experiment | Computation]
+_EVERY = ("convention", "series", "data", "replication", "round", "pulls", "stopped", "budget")  # columns of a search
 
 
-def _numbers(place: str, raw: Any) -> Any:
-    return [of_type(place, number, float) for number in of_type(place, raw, list)]
-
-
-def _names(place: str, raw: Any) -> Any:
-    return [of_type(place, name, str) for name in of_type(place, raw, list)]
+def _list_of(kind: type) -> Callable[[str, Any], Any]:
+    return lambda place, raw: [of_type(place, one, kind) for one in of_type(place, raw, list)]
 
 
 def _series(place: str, raw: Any) -> Any:
-    return _names(place, raw) if isinstance(raw, list) else of_type(place, raw, str)
+    return _list_of(str)(place, raw) if isinstance(raw, list) else of_type(place, raw, str)
 
 
 # sorts of settings that checks and values ask for; words with bars between them are a choice of these words
 SORTS: dict[str, Callable[[str, Any], Any] | type | None] = {
     "number": float,
-    "numbers": _numbers,
+    "numbers": _list_of(float),
     "text": str,
     "flag": bool,
     "series": _series,
     "side": read_side,
     "column": str,
     "experiment": str,
-    "experiments": _names,
+    "experiments": _list_of(str),
     "any": None,
 }
 
@@ -72,8 +65,7 @@ def read_ledger(
     given = YamlKeys(file, ledger)
     own, entries = given.take("groups", dict, {}), given.take("claims", dict, {})
     given.done()
-    if twice := sorted(set(own) & set(groups or {})):
-        raise ValueError(f"{file}: group {', '.join(twice)} is defined already; take another name.")
+    refuse_twice(file, "group", own, groups or {})
     known = {**(groups or {}), **own}
     of_section = {"notebook": notebook} if notebook else {}
     whole = {i: {**of_section, **whole_entry(i, entries, file)} for i in entries}
@@ -156,12 +148,11 @@ def read_test(
 
 def _settings(given: YamlKeys, asked: Check | Value) -> dict[str, Any]:
     """Return the settings that a check or value asks for."""
-    found = {key: given.take(key, _sort(sort)) for key, sort in asked.needs.items()}
-    return found | {key: given.take(key, _sort(sort)) for key, sort in asked.may.items() if key in given}
-
-
-def _sort(sort: str) -> Callable[[str, Any], Any] | type | None:
-    return choice(*sort.split("|")) if "|" in sort else SORTS[sort]
+    found = {}
+    for key, sort in {**asked.needs, **asked.may}.items():
+        if key in asked.needs or key in given:
+            found[key] = given.take(key, choice(*sort.split("|")) if "|" in sort else SORTS[sort])
+    return found
 
 
 def _relation(given: YamlKeys, *words: str) -> Relation:
@@ -174,7 +165,8 @@ def _relation(given: YamlKeys, *words: str) -> Relation:
 
 def _within(place: str, raw: Any) -> Relation:
     """Return ``within``: a pair, or one number for a distance from zero."""
-    low, high = _numbers(place, raw) if isinstance(raw, list) and len(raw) == 2 else (-of_type(place, raw, float), raw)
+    pair = isinstance(raw, list) and len(raw) == 2
+    low, high = _list_of(float)(place, raw) if pair else (-of_type(place, raw, float), raw)
     return Relation("within", low, high)
 
 
@@ -209,20 +201,20 @@ def _two_sided(given: YamlKeys, parts: tuple[Part, ...]) -> tuple[Part, ...]:
     return parts
 
 
-def _difference(given: YamlKeys, common: dict[str, Any]) -> Difference:
+def _difference(given: YamlKeys, common: dict[str, Any]) -> ClaimTest:
     relation = _relation(given, "above", "below", "within")
-    return Difference(relation=relation, better=_better(given, relation), **common, parts=read_parts(given))
+    return kinds.Difference(relation=relation, better=_better(given, relation), **common, parts=read_parts(given))
 
 
-def _ratio(given: YamlKeys, common: dict[str, Any]) -> Ratio:
+def _ratio(given: YamlKeys, common: dict[str, Any]) -> ClaimTest:
     relation = _relation(given, "above", "below", "within")
     better, parts = _better(given, relation), read_parts(given)
     if common["quantity"].value.statistic is not None:
         _two_sided(given, parts)
-    return Ratio(relation=relation, better=better, **common, parts=parts)
+    return kinds.Ratio(relation=relation, better=better, **common, parts=parts)
 
 
-def _share(given: YamlKeys, common: dict[str, Any]) -> Share:
+def _share(given: YamlKeys, common: dict[str, Any]) -> ClaimTest:
     printed: dict[str, Any] = {}
     if "printed" in given:
         n, raw = given.take("printed_n", int, None), given.take("printed", dict)
@@ -235,23 +227,23 @@ def _share(given: YamlKeys, common: dict[str, Any]) -> Share:
             printed[experiment] = {series: (float(share), int(runs)) for series, (share, runs) in pairs.items()}
     relation = _relation(given, "within") if printed else _relation(given, "above", "below")
     runs = given.take("runs", _runs, None)
-    return Share(relation=relation, runs=runs, printed=printed, **common, parts=read_parts(given))
+    return kinds.Share(relation=relation, runs=runs, printed=printed, **common, parts=read_parts(given))
 
 
-def _discordant(given: YamlKeys, common: dict[str, Any]) -> Discordant:
+def _discordant(given: YamlKeys, common: dict[str, Any]) -> ClaimTest:
     relation = _about_zero(given, _relation(given, "above", "below"))
     runs = given.take("runs", _runs, None)
-    return Discordant(relation=relation, runs=runs, **common, parts=_two_sided(given, read_parts(given)))
+    return kinds.Discordant(relation=relation, runs=runs, **common, parts=_two_sided(given, read_parts(given)))
 
 
-def _mostly(given: YamlKeys, common: dict[str, Any]) -> Mostly:
+def _mostly(given: YamlKeys, common: dict[str, Any]) -> ClaimTest:
     by = given.take("by", choice("ratio", "difference"), "difference")
     relation, counted = _relation(given, "above", "below", "at_least"), _cells_share(given)
     parts = _two_sided(given, read_parts(given))
-    return Mostly(relation=relation, by_ratio=by == "ratio", **counted, **common, parts=parts)
+    return kinds.Mostly(relation=relation, by_ratio=by == "ratio", **counted, **common, parts=parts)
 
 
-def _rank(given: YamlKeys, common: dict[str, Any]) -> Rank:
+def _rank(given: YamlKeys, common: dict[str, Any]) -> ClaimTest:
     series, among = given.take("left"), tuple(given.take("among", list))
     refuse_unknown(f"{given.place}, left", "series", [series], among)
     asked = {
@@ -260,16 +252,16 @@ def _rank(given: YamlKeys, common: dict[str, Any]) -> Rank:
     }
     counted = _cells_share(given)
     parts = read_parts(given, [(series, Best("highest", among))])
-    return Rank(series=series, among=among, **asked, **counted, **common, parts=parts)
+    return kinds.Rank(series=series, among=among, **asked, **counted, **common, parts=parts)
 
 
-def _slope(given: YamlKeys, common: dict[str, Any]) -> Slope:
+def _slope(given: YamlKeys, common: dict[str, Any]) -> ClaimTest:
     relation = _relation(given, "above", "below", "within")
     if given.take("by", choice("ranks"), None) is not None:
         among = tuple(given.take("among", list))
-        return Slope(relation=_about_zero(given, relation), among=among, **common, parts=read_parts(given, []))
+        return kinds.Slope(relation=_about_zero(given, relation), among=among, **common, parts=read_parts(given, []))
     if common["quantity"].value.statistic is not None:
-        return Slope(relation=relation, **common, parts=read_parts(given))
+        return kinds.Slope(relation=relation, **common, parts=read_parts(given))
     along = given.take("along", str)
     parts = read_parts(given)
     for part in parts:
@@ -277,20 +269,106 @@ def _slope(given: YamlKeys, common: dict[str, Any]) -> Slope:
             refuse_unknown(f"{given.place}, along", "setting", [along], entry)
             if len(entry[along]) < 2:
                 raise ValueError(f"{given.place}, cells, {experiment}: a slope needs two values of {along} or more.")
-    return Slope(relation=relation, along=along, **common, parts=parts)
+    return kinds.Slope(relation=relation, along=along, **common, parts=parts)
 
 
-def _spread(given: YamlKeys, common: dict[str, Any]) -> Spread:
-    return Spread(relation=_relation(given, "above", "below"), **common, parts=read_parts(given))
+def _spread(given: YamlKeys, common: dict[str, Any]) -> ClaimTest:
+    return kinds.Spread(relation=_relation(given, "above", "below"), **common, parts=read_parts(given))
 
 
-KINDS: dict[str, Callable[[YamlKeys, dict[str, Any]], ClaimTest]] = {
-    "difference": _difference,
-    "ratio": _ratio,
-    "share": _share,
-    "discordant": _discordant,
-    "mostly": _mostly,
-    "rank": _rank,
-    "slope": _slope,
-    "spread": _spread,
-}
+KINDS: dict[str, Callable[[YamlKeys, dict[str, Any]], ClaimTest]] = dict(
+    zip(KIND_WORDS, (_difference, _ratio, _share, _discordant, _mostly, _rank, _slope, _spread), strict=True)
+)
+
+
+def check_names(claims: Mapping[str, Claim], experiments: Experiments, file: str = "claims.yaml") -> None:
+    """Refuse claims about what a study does not have.
+
+    Only of searches are series and columns known before there are rows. Raises ValueError with the file, the claim and
+    the nearest right word.
+    """
+    for claim in claims.values():
+        for test in claim.tests.values():
+            place = f"{file}, {claim.id}, test"
+            refuse_unknown(place, "experiment", test.experiments(), experiments)
+            if isinstance(test, Exact):
+                _check_settings(place, test.check, test.settings, test.experiments(), experiments)
+            else:
+                _check_test(place, test, experiments)
+
+
+def columns_of(experiment: Experiment) -> list[str]:
+    """Return the columns that rows of a search have."""
+    return [*_EVERY, *experiment.vary, *experiment.measured_columns()]
+
+
+def _series_of(found: Iterable[Experiment | Computation]) -> list[Any] | None:
+    """Return the series of some experiments, or None where only their rows tell."""
+    series = [experiment.series if isinstance(experiment, Experiment) else None for experiment in found]
+    return None if None in series else [name for names in series for name in names or ()]
+
+
+def _check_test(place: str, test: ClaimTest, experiments: Experiments) -> None:
+    adds = test.quantity.value.adds
+    known = _series_of(e for e in experiments.values() if isinstance(e, Experiment)) or []
+    for part in test.parts:
+        for experiment, where in part.each_cell():
+            cells = part.places(experiment, where)
+            for names, settings in cells.values():
+                for name in names:
+                    if isinstance(search := experiments[name], Experiment):
+                        _check_cell(f"{place}, {name}", test.quantity, search, settings)
+            if not test.quantity.series_are:
+                there = {key: _series_of(experiments[name] for name in names) for key, (names, _) in cells.items()}
+                here = {key: None if series is None else [*series, *adds] for key, series in there.items()}
+                for left, right in part.pairs:
+                    _check_side(f"{place}, {experiment}", left, here["left"], [*known, *adds])
+                    if right is not None:
+                        _check_side(f"{place}, {experiment}", right, here.get("against", here["left"]), [*known, *adds])
+    if isinstance(test, kinds.Share):
+        refuse_unknown(f"{place}, printed", "experiment", test.printed, test.experiments())
+        for experiment, printed in test.printed.items():
+            if isinstance(search := experiments[experiment], Experiment):
+                refuse_unknown(f"{place}, printed, {experiment}", "series", printed, [*search.series, "*"])
+    quantity = test.quantity
+    _check_settings(place, quantity.value, quantity.settings, test.experiments(), experiments)
+
+
+def _check_cell(place: str, quantity: Quantity, experiment: Experiment, settings: Mapping[str, Any]) -> None:
+    columns = columns_of(experiment)
+    refuse_unknown(place, "setting", settings, [*columns, *quantity.values])
+    for setting, wanted in settings.items():
+        if setting in experiment.vary and not isinstance(wanted, Span):
+            refuse_unknown(f"{place}, {setting}", "value", [wanted], experiment.vary[setting])
+    if quantity.name not in quantity.values:
+        refuse_unknown(place, "column or value", [quantity.name], [*columns, *quantity.values])
+
+
+def _check_side(place: str, side: Side, here: list[Any] | None, anywhere: list[Any]) -> None:
+    """Refuse a series that is not in a cell; of the best of some, one is there and the others are in the study."""
+    names = series_of(side)
+    if here is not None:
+        if not set(names) & set(here):
+            refuse_unknown(place, "series", names, here)
+        refuse_unknown(place, "series", names, anywhere)
+
+
+def _check_settings(
+    place: str, asked: Check | Value, settings: Mapping[str, Any], named: list[str], experiments: Experiments
+) -> None:
+    """Refuse series, columns and experiments that the settings of a value or check name and nobody has."""
+    found = [experiments[name] for name in named]
+    for key, sort in {**asked.needs, **asked.may}.items():
+        if key not in settings:
+            continue
+        inside, value = f"{place}, {key}", settings[key]
+        if sort == "experiment":
+            refuse_unknown(inside, "experiment", [value], experiments)
+        elif sort in ("series", "side"):
+            names = value if isinstance(value, list) else series_of(value)
+            if (series := _series_of(found)) is not None and found:
+                refuse_unknown(inside, "series", names, series)
+        elif sort == "column":
+            for experiment in found:
+                if isinstance(experiment, Experiment):
+                    refuse_unknown(inside, "column", [value], columns_of(experiment))

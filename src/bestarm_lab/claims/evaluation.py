@@ -4,10 +4,8 @@ A claim is decided on the rows that are handed over, never on a file; at the pap
 experiments have rows there. Smoke runs, stand-in data and too few runs decide nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
@@ -18,7 +16,6 @@ from bestarm_lab.claims.statistics import Comparison, joint_p, spent
 from bestarm_lab.claims.verdicts import (
     CONVENTIONS,
     LEVEL,
-    Decision,
     adjust,
     deciding,
     direction,
@@ -27,11 +24,7 @@ from bestarm_lab.claims.verdicts import (
     verdict_of,
 )
 from bestarm_lab.datasets.registry import DataUnavailable
-
-if TYPE_CHECKING:
-    from bestarm_lab.study import Study
-
-__all__ = ["COLUMNS", "Decision", "evaluate"]
+from bestarm_lab.study import Study
 
 WITHOUT_DATA = "data unavailable: "  # begins why an exact claim is not decided here
 SMALLEST_N = 12  # below it no paired test can decide a paper's claims
@@ -74,11 +67,7 @@ def verdict_lines(study: Study, rows: Rows, larger: Rows | None = None, profile:
 def comparison_table(lines: pd.DataFrame) -> pd.DataFrame:
     """Return every comparison behind lines of `decide`: ``COMPARED``, with the interval at 95%."""
     found = [
-        {
-            **{key: line[key] for key in ("id", "convention")},
-            **{"state": state, "comparison": c.name, "strength": c.strength},
-            **{key: getattr(c, key) for key in ("effect", "low", "high", "n", "p", "p_opposite")},
-        }
+        (line["id"], line["convention"], state, c.effect, c.low, c.high, c.n, c.p, c.p_opposite, c.strength, c.name)
         for _, line in lines.iterrows()
         if isinstance(line.get("found"), list)
         for c, state in zip(line["found"], states(line["found"]), strict=True)
@@ -88,15 +77,10 @@ def comparison_table(lines: pd.DataFrame) -> pd.DataFrame:
 
 def adjust_p_values(lines: pd.DataFrame) -> pd.DataFrame:
     """Return lines of `decide` as a table of verdicts, p-values adjusted over all of them."""
-    return adjusted(lines).apply(with_verdict, axis=1)[COLUMNS]
-
-
-def adjusted(lines: pd.DataFrame) -> pd.DataFrame:
-    """Return lines of `decide` with adjusted p-values and the levels that these leave, as yet without verdicts."""
     table = lines.reindex(columns=[*COLUMNS, "found", "asked", "mean"])
     table[["p_adjusted", "interval"]] = adjust(table)
     table[["average_p_adjusted", "average_level"]] = adjust(table, "average_")
-    return table
+    return table.apply(with_verdict, axis=1)[COLUMNS]
 
 
 def decide(
@@ -121,10 +105,9 @@ def decide(
         has_rows = exact or (all(filled) if claim.ours else any(filled) or not filled)
         if not has_rows or not any(convention in conventions for conventions in run):
             return None
-    line: dict[str, Any] = {"id": claim.id, "convention": convention, "kind": "exact" if exact else "test"}
-    line |= {"claim": claim.text, "where": claim.where, "notebook": claim.notebook, "caveat": claim.caveat}
-    line |= {"ours": claim.ours, "of": claim.of, "test": test.words()}
-    line |= {"level": claim.level, "quantifier": claim.quantifier, "sentence": claim.sentence}
+    about = ("id", "where", "notebook", "caveat", "ours", "of", "level", "quantifier", "sentence")
+    line: dict[str, Any] = {key: getattr(claim, key) for key in about} | {"claim": claim.text, "test": test.words()}
+    line |= {"convention": convention, "kind": "exact" if exact else "test"}
     line["scale"] = "paper" if at_scale else profile if needed else ""
     if reason := not_run(needed, mine, "paper" if at_scale else profile):
         return line | {"verdict": "not run", "decided_by": _without_data(study, needed, there) or reason}
@@ -149,8 +132,7 @@ def _seen(plan: Mapping[str, Sequence[int]], rows: Rows) -> float:
 
 def _without_data(study: Study, needed: list[str], there: Rows) -> str:
     """Return which experiments have no rows because nobody here has their data, or an empty string."""
-    missing = [e for e in needed if e not in there and e in study.experiments]
-    absent = [e for e in missing if not study.experiments[e].has_data()]
+    absent = [e for e in needed if e not in there and e in study.experiments and not study.experiments[e].has_data()]
     return f"data not public here ({', '.join(absent)})" if absent else ""
 
 
@@ -187,18 +169,11 @@ def _tested(test: ClaimTest, rows: Rows, seen: float) -> dict[str, Any]:
         return {"verdict": "not informative", "decided_by": test.few}
     need, mean = test.needed(len(found)), test.average(found)
     p, p_opposite = (spent(p, seen) for p in joint_p(found, need))
-    averaged = {}
+    line = {"found": found, "asked": test, "needed": need, "p": p, "p_opposite": p_opposite, "comparisons": len(found)}
+    line["decided_by"] = f"; {len(everything) - len(found)} say nothing" if len(found) < len(everything) else ""
     if mean is not None:
-        averaged = {"average_p": spent(mean.p, seen), "average_p_opposite": spent(mean.p_opposite, seen), "mean": mean}
-    return averaged | {
-        "found": found,
-        "asked": test,
-        "needed": need,
-        "p": p,
-        "p_opposite": p_opposite,
-        "comparisons": len(found),
-        "decided_by": f"; {len(everything) - len(found)} say nothing" if len(found) < len(everything) else "",
-    }
+        line |= {"average_p": spent(mean.p, seen), "average_p_opposite": spent(mean.p_opposite, seen), "mean": mean}
+    return line
 
 
 def with_verdict(line: pd.Series) -> pd.Series:

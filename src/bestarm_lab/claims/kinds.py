@@ -1,9 +1,4 @@
-"""The eight kinds of a claim's test, as records over the grammar of `bestarm_lab.claims.layout`.
-
-`Difference` and `Ratio` compare means, `Share` a share of the runs with a number, `Discordant` two sides on the runs in
-which they differ. `Mostly` counts the cells in which one side is ahead, `Rank` those in which a series has a rank.
-`Slope` is the change along a setting, `Spread` how far two runs are apart.
-"""
+"""The eight kinds of a claim's test, as records over the grammar of `bestarm_lab.claims.layout`."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,33 +9,10 @@ import numpy as np
 import pandas as pd
 
 from bestarm.interface import FloatArray
+from bestarm_lab.claims import statistics
 from bestarm_lab.claims.cells import Quantity, Rows, Sides, cell_name
 from bestarm_lab.claims.layout import Part, Side
-from bestarm_lab.claims.statistics import (
-    SEED,
-    Comparison,
-    Estimate,
-    Relation,
-    are_shares,
-    at_least,
-    bootstrap_comparison,
-    by_run,
-    discordant_comparison,
-    draws,
-    joint_p,
-    log_ratio,
-    logged_comparison,
-    mean_comparison,
-    mean_of,
-    on_average,
-    partial_conjunction,
-    printed_comparison,
-    ratio_comparison,
-    share_comparison,
-    somebody_succeeds,
-    spread_comparison,
-    weighted_means,
-)
+from bestarm_lab.claims.statistics import SEED, Comparison, Estimate, Relation
 
 _TIE = 1e-3
 # of m comparisons, how many a claim needs by the words of its sentence: "in all", "in most", a sentence that names no
@@ -66,16 +38,17 @@ class ClaimTest:
 
     def comparisons(self, rows: Rows) -> list[Comparison]:
         """Return every comparison that a claim rests on."""
-        return list(self._comparisons(rows))
+        return [found for side in self.sides(rows) if (found := self.compared(side)) is not None]
 
-    def _comparisons(self, rows: Rows) -> Iterator[Comparison]:
+    def compared(self, side: Sides) -> Comparison | None:
+        """Return the comparison of both sides, or None where the claim says nothing of them."""
         raise NotImplementedError
 
     def average(self, found: Sequence[Comparison]) -> Comparison | None:
         """Return the mean over comparisons of a claim on most of them, or on no number, against the margin of each."""
         relation = getattr(self, "relation", None)
         counts = self.quantifier in ("most", "typical") and len(found) > 1
-        return on_average(found, relation) if counts and relation is not None else None
+        return statistics.on_average(found, relation) if counts and relation is not None else None
 
     def sides(self, rows: Rows) -> Iterator[Sides]:
         """Yield both sides of every comparison."""
@@ -142,7 +115,7 @@ class Runs:
 def _change(side: Sides) -> tuple[pd.Series, bool]:
     """Return left minus right by run, and whether both are zeros and ones."""
     left, right = side.values()
-    return (left, are_shares(left)) if right is None else (left - right, are_shares(left, right))
+    return (left, statistics.are_shares(left)) if right is None else (left - right, statistics.are_shares(left, right))
 
 
 def _variance(d: pd.Series, shares: bool) -> float:
@@ -154,18 +127,17 @@ def _variance(d: pd.Series, shares: bool) -> float:
 class Difference(_Related):
     """The mean of left, or of left minus right, against a margin; with ``from`` its change from another cell."""
 
-    def _comparisons(self, rows: Rows) -> Iterator[Comparison]:
-        for side in self.sides(rows):
-            change, shares = _change(side)
-            informative = somebody_succeeds(*side.values()) and not side.guesses()
-            estimate = mean_of(change, shares=shares and side.right is not None)
-            if side.base is not None:  # cells have noise of their own
-                before, _ = _change(side.base)
-                error = float(np.sqrt(sum(_variance(d, shares) for d in (change, before))))
-                n = min(len(change), len(before))
-                value = float(change.mean()) - float(before.mean())
-                estimate = Estimate(value, error, n, runs=by_run(value, (change, 1.0), (before, -1.0)), shares=shares)
-            yield mean_comparison(side.name, estimate, self.relation, informative)
+    def compared(self, side: Sides) -> Comparison:
+        change, shares = _change(side)
+        informative = statistics.somebody_succeeds(*side.values()) and not side.guesses()
+        estimate = statistics.mean_of(change, shares=shares and side.right is not None)
+        if side.base is not None:  # cells have noise of their own
+            before, _ = _change(side.base)
+            error = float(np.sqrt(sum(_variance(d, shares) for d in (change, before))))
+            n, value = min(len(change), len(before)), float(change.mean()) - float(before.mean())
+            runs = statistics.by_run(value, (change, 1.0), (before, -1.0))
+            estimate = Estimate(value, error, n, runs=runs, shares=shares)
+        return statistics.mean_comparison(side.name, estimate, self.relation, informative)
 
     def method(self, words: str) -> str:
         effect, base = "mean of", self.parts[0].base
@@ -180,33 +152,41 @@ class Difference(_Related):
 class _OfMeans(_Related):
     """A test that may also be of a statistic of means, by the bootstrap."""
 
+    def comparisons(self, rows: Rows) -> list[Comparison]:
+        if self.quantity.value.statistic is None:
+            return super().comparisons(rows)
+        generator = np.random.default_rng(SEED)
+        return [self._bootstrapped(side, generator) for side in self.sides(rows)]
+
+    def _bootstrapped(self, side: Sides, generator: np.random.Generator) -> Comparison:
+        n = len(side.left)
+        drawn = self._effect(side, statistics.draws(generator, n))
+        (effect,) = self._effect(side, np.ones((1, n)))
+        return statistics.bootstrap_comparison(side.name, float(effect), drawn, n, self.relation)
+
+    def _effect(self, side: Sides, weights: FloatArray) -> FloatArray:
+        """Return the effect for each line of weights: the statistic of the left side."""
+        return self._statistic(side.left, weights)
+
     def _statistic(self, table: pd.DataFrame, weights: FloatArray) -> FloatArray:
         """Return the statistic of a side for each line of weights."""
         statistic = self.quantity.value.statistic
         assert statistic is not None
         places = table.columns.to_numpy(dtype=np.float64)
-        return statistic(weighted_means(table, weights), places, self.quantity.settings)
+        return statistic(statistics.weighted_means(table, weights), places, self.quantity.settings)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ratio(_OfMeans):
     """The ratio of means against a margin; that of a statistic of means by the bootstrap."""
 
-    def _comparisons(self, rows: Rows) -> Iterator[Comparison]:
-        generator = np.random.default_rng(SEED)
-        for side in self.sides(rows):
-            if self.quantity.value.statistic is None:
-                left, right = side.values()
-                told = not side.cut()
-                yield ratio_comparison(side.name, left, right, self.relation, paired=side.paired, informative=told)
-                continue
-            assert side.right is not None
-            n = len(side.left)
-            (effect,), drawn = (
-                self._statistic(side.left, weights) / self._statistic(side.right, weights)
-                for weights in (np.ones((1, n)), draws(generator, n))
-            )
-            yield bootstrap_comparison(side.name, float(effect), drawn, n, self.relation)
+    def compared(self, side: Sides) -> Comparison:
+        paired, told = side.paired, not side.cut()
+        return statistics.ratio_comparison(side.name, *side.values(), self.relation, paired=paired, informative=told)
+
+    def _effect(self, side: Sides, weights: FloatArray) -> FloatArray:
+        assert side.right is not None
+        return self._statistic(side.left, weights) / self._statistic(side.right, weights)
 
     def method(self, words: str) -> str:
         if self.quantity.value.statistic is not None:
@@ -222,18 +202,15 @@ class Share(_Related):
     # of an experiment and a series, or ``"*"`` for all others, the printed share and its number of runs
     printed: Mapping[str, Mapping[str, tuple[float, int]]] = field(default_factory=dict)
 
-    def _comparisons(self, rows: Rows) -> Iterator[Comparison]:
-        for side in self.sides(rows):
-            runs = (self.runs or Runs()).of(side.left.iloc[:, 0].dropna())
-            k, n = int(runs.sum()), len(runs)
-            if not self.printed:
-                found = share_comparison(side.name, k, n, self.relation)
-                yield replace(found, estimate=mean_of(runs.astype(np.float64), shares=True))
-                continue
-            printed = self.printed[side.experiment]
-            of_series = printed.get(side.series, printed.get("*"))
-            if of_series is not None:
-                yield printed_comparison(side.name, k, n, *of_series, self.relation)
+    def compared(self, side: Sides) -> Comparison | None:
+        runs = (self.runs or Runs()).of(side.left.iloc[:, 0].dropna())
+        k, n = int(runs.sum()), len(runs)
+        if not self.printed:
+            found = statistics.share_comparison(side.name, k, n, self.relation)
+            return replace(found, estimate=statistics.mean_of(runs.astype(np.float64), shares=True))
+        printed = self.printed[side.experiment]
+        of_series = printed.get(side.series, printed.get("*"))
+        return None if of_series is None else statistics.printed_comparison(side.name, k, n, *of_series, self.relation)
 
     def method(self, words: str) -> str:
         words += f" {self.runs}" if self.runs else ""
@@ -250,13 +227,12 @@ class Discordant(_Related):
 
     few: ClassVar[str] = "hardly any run differs in these cells"
 
-    def _comparisons(self, rows: Rows) -> Iterator[Comparison]:
-        for side in self.sides(rows):
-            left, right = side.values()
-            assert right is not None
-            if self.runs is not None:
-                left, right = (self.runs.of(values).astype(np.float64) for values in (left, right))
-            yield discordant_comparison(side.name, left, right, self.relation)
+    def compared(self, side: Sides) -> Comparison:
+        left, right = side.values()
+        assert right is not None
+        if self.runs is not None:
+            left, right = (self.runs.of(values).astype(np.float64) for values in (left, right))
+        return statistics.discordant_comparison(side.name, left, right, self.relation)
 
     def method(self, words: str) -> str:
         words += f" {self.runs}" if self.runs else ""
@@ -290,11 +266,11 @@ class OfCells(ClaimTest):
         ps, opposite = [cell.p for cell in cells], [cell.p_opposite for cell in cells]
 
         def interval(level: float) -> tuple[float, float]:
-            return at_least(ps, level / 2.0) / m, (m - at_least(opposite, level / 2.0)) / m
+            return statistics.at_least(ps, level / 2.0) / m, (m - statistics.at_least(opposite, level / 2.0)) / m
 
         low, high = (round(end * m) for end in interval(0.05))
         name = f"{k} of {m} cells, between {low} and {high}"
-        return Comparison(name, k / m, interval, *joint_p(cells, need), min(cell.n for cell in cells))
+        return Comparison(name, k / m, interval, *statistics.joint_p(cells, need), min(cell.n for cell in cells))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -304,20 +280,20 @@ class Mostly(OfCells):
     relation: Relation  # when left is ahead
     by_ratio: bool = False  # whether by the ratio of means, or by their difference
 
-    def _comparisons(self, rows: Rows) -> Iterator[Comparison]:
-        for side in self.sides(rows):
-            left, right = side.values()
-            assert right is not None
-            told = not (side.cut() or side.guesses()) and somebody_succeeds(left, right)
-            if self.by_ratio:
-                found = logged_comparison(side.name, log_ratio(left, right, paired=side.paired), self.relation, told)
-            else:
-                estimate = mean_of(left - right, shares=are_shares(left, right))
-                found = mean_comparison(side.name, estimate, self.relation, told)
-            if found.error == 0.0 and found.p == 0.5:  # equal in every run: at least as good, and not better
-                as_good = self.relation.word == "at_least"
-                found = replace(found, p=float(not as_good), p_opposite=float(as_good))
-            yield found
+    def compared(self, side: Sides) -> Comparison:
+        left, right = side.values()
+        assert right is not None
+        told = not (side.cut() or side.guesses()) and statistics.somebody_succeeds(left, right)
+        if self.by_ratio:
+            estimate = statistics.log_ratio(left, right, paired=side.paired)
+            found = statistics.logged_comparison(side.name, estimate, self.relation, told)
+        else:
+            estimate = statistics.mean_of(left - right, shares=statistics.are_shares(left, right))
+            found = statistics.mean_comparison(side.name, estimate, self.relation, told)
+        if found.error == 0.0 and found.p == 0.5:  # equal in every run: at least as good, and not better
+            as_good = self.relation.word == "at_least"
+            found = replace(found, p=float(not as_good), p_opposite=float(as_good))
+        return found
 
     def method(self, words: str) -> str:
         claimed = f"{'ratio' if self.by_ratio else 'difference'} {self.relation.words()}"
@@ -337,32 +313,32 @@ class Rank(OfCells):
     rank: int  # which
     lowest: bool = False  # whether the lowest is the best
 
-    def _comparisons(self, rows: Rows) -> Iterator[Comparison]:
-        for side in self.sides(rows):
-            assert side.right is not None
-            others = side.right[[name for name in side.right if name != self.series]]
-            mine = side.left.iloc[:, 0]
-            told = not side.guesses() and any(somebody_succeeds(mine, others[name]) for name in others)
-            leads = [self._lead(mine, others[name]) for name in others]
-            tests = [lead.tails(0.0)[::-1] for lead in leads]
-            ps, opposite = zip(*tests, strict=True)
-            p = partial_conjunction(ps, len(tests) - self.rank + 1) if self.rank <= len(tests) else 0.0
-            p_opposite = partial_conjunction(opposite, self.rank) if self.rank <= len(tests) else 1.0
-            rank = 1 + sum(lead.value < 0.0 for lead in leads)
-            n = len(mine.dropna())
-            yield Comparison(side.name, float(rank), partial(self._ranks, ps, opposite), p, p_opposite, n, told)
+    def compared(self, side: Sides) -> Comparison:
+        assert side.right is not None
+        mine = side.left.iloc[:, 0]
+        others = [side.right[name] for name in side.right if name != self.series]
+        told = not side.guesses() and any(statistics.somebody_succeeds(mine, other) for other in others)
+        leads = [self._lead(mine, other) for other in others]
+        opposite, ps = zip(*(lead.tails(0.0) for lead in leads), strict=True)
+        p, p_opposite = 0.0, 1.0
+        if self.rank <= len(ps):
+            p = statistics.partial_conjunction(ps, len(ps) - self.rank + 1)
+            p_opposite = statistics.partial_conjunction(opposite, self.rank)
+        rank = 1.0 + sum(lead.value < 0.0 for lead in leads)
+        interval = partial(self._ranks, ps, opposite)
+        return Comparison(side.name, rank, interval, p, p_opposite, len(mine.dropna()), told)
 
     def _lead(self, mine: pd.Series, other: pd.Series) -> Estimate:
         """Return how far a series is ahead of another in the runs of both."""
         change = (other - mine if self.lowest else mine - other).dropna()
         if not change.any():
             return Estimate(_TIE, 0.0, len(change))
-        return mean_of(change, shares=are_shares(mine.dropna(), other.dropna()))
+        return statistics.mean_of(change, shares=statistics.are_shares(mine.dropna(), other.dropna()))
 
     def _ranks(self, ps: Sequence[float], opposite: Sequence[float], level: float) -> tuple[float, float]:
         """Return the best and the worst rank that are not rejected."""
-        best = 1 + sum(partial_conjunction(opposite, k) <= level / 2.0 for k in range(1, len(ps) + 1))
-        ahead = sum(partial_conjunction(ps, k) <= level / 2.0 for k in range(1, len(ps) + 1))
+        best = 1 + sum(statistics.partial_conjunction(opposite, k) <= level / 2.0 for k in range(1, len(ps) + 1))
+        ahead = sum(statistics.partial_conjunction(ps, k) <= level / 2.0 for k in range(1, len(ps) + 1))
         return float(best), float(len(ps) + 1 - ahead)
 
     def holds(self, cell: Comparison) -> bool:
@@ -380,17 +356,10 @@ class Slope(_OfMeans):
     along: str = ""  # a setting; the slope is that by weighted least squares per doubling of it
     among: tuple[Any, ...] = ()  # columns in their order, for a slope by ranks
 
-    def _comparisons(self, rows: Rows) -> Iterator[Comparison]:
+    def comparisons(self, rows: Rows) -> list[Comparison]:
         if self.among:
-            yield self._page(rows)
-        elif self.along:
-            yield from self._least_squares(rows)
-        else:
-            generator = np.random.default_rng(SEED)
-            for side in self.sides(rows):
-                n = len(side.left)
-                (effect,), drawn = (self._statistic(side.left, w) for w in (np.ones((1, n)), draws(generator, n)))
-                yield bootstrap_comparison(side.name, float(effect), drawn, n, self.relation)
+            return [self._page(rows)]
+        return [*self._least_squares(rows)] if self.along else super().comparisons(rows)
 
     def _page(self, rows: Rows) -> Comparison:
         """Compare the mean of Kendall's tau over cells with 0, by Page's exact trend test over columns."""
@@ -425,8 +394,9 @@ class Slope(_OfMeans):
                     slope = float((weights * x * ys).sum() / (weights * x**2).sum())
                     error = float(1 / np.sqrt((weights * x**2).sum()))
                     name = f"{cell_name(experiment, where)}, per doubling of {self.along}"
-                    runs = by_run(slope, *zip(changes, weights * x * error**2, strict=True))
-                    yield mean_comparison(name, Estimate(slope, error, int(ns[-1]), runs=runs), self.relation, True)
+                    runs = statistics.by_run(slope, *zip(changes, weights * x * error**2, strict=True))
+                    estimate = Estimate(slope, error, int(ns[-1]), runs=runs)
+                    yield statistics.mean_comparison(name, estimate, self.relation, True)
 
     def method(self, words: str) -> str:
         if self.among:
@@ -438,9 +408,8 @@ class Slope(_OfMeans):
 class Spread(_Related):
     """How far two runs are apart, in the median, against a margin."""
 
-    def _comparisons(self, rows: Rows) -> Iterator[Comparison]:
-        for side in self.sides(rows):
-            yield spread_comparison(side.name, side.values()[0], self.relation)
+    def compared(self, side: Sides) -> Comparison:
+        return statistics.spread_comparison(side.name, side.values()[0], self.relation)
 
     def method(self, words: str) -> str:
         return f"median difference between two runs of {words}, exact sign test"

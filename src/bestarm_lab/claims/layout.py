@@ -97,14 +97,12 @@ class Part:
 
     def places(self, experiment: str, where: Where) -> dict[str, tuple[list[str], dict[str, Any]]]:
         """Return experiments and settings of a cell (``left``), the one beside it, and that of a change."""
-        found = {"left": ([experiment, self.joined], dict(where))}
-        for key, place in (("against", self.against), ("from", self.base)):
+        found = {}
+        for key, place in (("left", OtherCell({})), ("against", self.against), ("from", self.base)):
             if place is not None:
-                found[key] = (
-                    [place.experiment or experiment, place.joined or self.joined],
-                    {**where, **place.settings},
-                )
-        return {key: ([*filter(None, names)], settings) for key, (names, settings) in found.items()}
+                names = filter(None, [place.experiment or experiment, place.joined or self.joined])
+                found[key] = ([*names], {**where, **place.settings})
+        return found
 
     def pairs_in(self, table: pd.DataFrame) -> Sequence[tuple[Side, Side | None]]:
         """Return left and right of every comparison in a cell."""
@@ -166,10 +164,8 @@ def _on_grid(raw: Any, grid: Mapping[str, Sequence[Any]], place: str) -> Where:
     for setting, values in grid.items():
         for value in entry.get(setting, ()):
             if value not in values and not isinstance(value, Mapping):
-                known = ", ".join(map(str, values))
-                raise ValueError(
-                    f"{place}, {setting}: {value!r} is not in the experiment's grid; name some of {known}."
-                )
+                wrong, known = f"{place}, {setting}: {value!r}", ", ".join(map(str, values))
+                raise ValueError(f"{wrong} is not in the experiment's grid; name some of {known}.")
     others = {k: v for k, v in entry.items() if k not in grid}
     whole = others | {k: entry.get(k, v) for k, v in grid.items() if k in entry or len(v) > 1}
     return {k: [_setting(f"{place}, {k}", x) for x in v] for k, v in whole.items()}

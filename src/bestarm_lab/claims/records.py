@@ -27,9 +27,8 @@ class Check:
     def __post_init__(self) -> None:
         named = {"experiment", "experiments"} & {*self.needs.values(), *self.may.values()}
         if named and not self.reads_rows:
-            raise ValueError(
-                f"{self.decide.__name__} reads no rows; take {', '.join(sorted(named))} out of its settings."
-            )
+            names = ", ".join(sorted(named))
+            raise ValueError(f"{self.decide.__name__} reads no rows; take {names} out of its settings.")
 
     @property
     def reads_rows(self) -> bool:

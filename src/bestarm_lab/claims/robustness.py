@@ -158,14 +158,12 @@ def under_choices(claims: Mapping[str, Claim], choices: Iterable[OpenChoice], ro
                 continue
             if choice.quantities and test.quantity.name not in choice.quantities:
                 continue
-            asked = _comparable(test, choice, first, seen)
-            if asked is None:
+            if (asked := _comparable(test, choice, first, seen)) is None:
                 continue
             quantity = replace(test.quantity, values={**test.quantity.values, **choice.values})
             word, found = decided_alone(replace(asked, quantity=quantity), then)
-            some = any(
-                s.series or s.same for s in choice.substitutions.values()
-            )  # else own rows say the same beside all
+            # where no choice narrows them, own rows say the same beside all
+            some = any(s.series or s.same for s in choice.substitutions.values())
             key = (identity, str(asked.parts), choice.words if some else "")
             if key not in known:
                 before, same = decided_alone(asked, own)

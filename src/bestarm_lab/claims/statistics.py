@@ -412,15 +412,13 @@ def spread_comparison(name: str, runs: pd.Series, relation: Relation) -> Compari
 
 def share_comparison(name: str, k: int, n: int, relation: Relation) -> Comparison:
     """Compare a share of k of n with a margin, from the side that the relation names, by the exact binomial test."""
-
     from scipy import stats
 
     def against(other: Relation) -> tuple[float, float]:
         if n == 0:
             return 1.0, 1.0
-        more, less = (
-            float(stats.binomtest(k, n, other.bound, alternative=side).pvalue) for side in ("greater", "less")
-        )
+        tests = (stats.binomtest(k, n, other.bound, alternative=side) for side in ("greater", "less"))
+        more, less = (float(test.pvalue) for test in tests)
         return (more, less) if other.word == "above" else (less, more)
 
     share = k / max(n, 1)
@@ -467,9 +465,8 @@ def discordant_comparison(name: str, left: pd.Series, right: pd.Series, relation
 
     # with four such runs or fewer no outcome is significant at 5%, whoever wins them
     told = somebody_succeeds(left, right) and 0.5**differ <= 0.05
-    return Comparison(
-        *(name, (more - less) / n, interval, found.p, found.p_opposite, n, told), error=won.error, estimate=won
-    )
+    ps = found.p, found.p_opposite
+    return Comparison(name, (more - less) / n, interval, *ps, n, told, error=won.error, estimate=won)
 
 
 def bootstrap_comparison(name: str, effect: float, drawn: FloatArray, n: int, relation: Relation) -> Comparison:

@@ -7,7 +7,7 @@ the project's own statements. Intervals are at the level that this adjustment le
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -171,6 +171,8 @@ def adjust(verdicts: pd.DataFrame, of: str = "") -> pd.DataFrame:
     claims' own p-values where there are some. The result has ``p_adjusted``, and ``level``: the two-sided level that
     the adjustment leaves to each claim of a family.
     """
+    from scipy import stats
+
     if of:
         numbers = {k: verdicts[[of + k, k]].astype(np.float64) for k in ("p", "p_opposite")}
         verdicts = verdicts.assign(**{k: both[of + k].fillna(both[k]) for k, both in numbers.items()})
@@ -178,7 +180,7 @@ def adjust(verdicts: pd.DataFrame, of: str = "") -> pd.DataFrame:
     level = pd.Series(np.nan, index=p.index)
     tested = verdicts[p.notna()]
     for _, index in tested.groupby(["convention", families(tested)]).groups.items():
-        p[index] = benjamini_hochberg(p[index].to_numpy())
+        p[index] = stats.false_discovery_control(p[index].to_numpy())
         level[index] = LEVEL * max(1, int((p[index] < LEVEL).sum())) / len(index)
     if {"id", "of"} <= set(tested):
         decides = _two_sided(tested)  # of the two one-sided p-values only the smaller one
@@ -189,14 +191,6 @@ def adjust(verdicts: pd.DataFrame, of: str = "") -> pd.DataFrame:
             for claim in index[theirs[index]]:
                 p[index], level[index] = p[claim], level[claim]
     return pd.DataFrame({"p_adjusted": p, "level": level})
-
-
-def benjamini_hochberg(ps: FloatArray) -> FloatArray:
-    """Return p-values adjusted for the share of false discoveries."""
-    order, m = np.argsort(ps), len(ps)
-    adjusted = np.empty(m)
-    adjusted[order] = np.minimum.accumulate((ps[order] * (m / np.arange(1.0, m + 1.0)))[::-1])[::-1]
-    return np.clip(adjusted, 0.0, 1.0)
 
 
 def by_holm(verdicts: pd.DataFrame) -> pd.Series:
@@ -298,8 +292,7 @@ def verdict_table(verdicts: pd.DataFrame) -> str:
     """
     shown = [c for c in CONVENTIONS if (verdicts["convention"] == c).any()]
     heads = ["", "claim", *(CONVENTIONS[c].split()[-1] for c in shown), "for / open / against"]
-    lines = ["| " + " | ".join(heads) + " |", "|" + " --- |" * len(heads)]
-    ours = verdicts["ours"].fillna("")
+    lines, ours = [], verdicts["ours"].fillna("")
     for part in (verdicts[ours == ""], verdicts[ours != ""]):
         for identity, mine in part.groupby("id", sort=False):
             found = {str(line["convention"]): dict(line) for _, line in mine.iterrows()}
@@ -307,13 +300,15 @@ def verdict_table(verdicts: pd.DataFrame) -> str:
             label = f"*{first['ours']}:* " if isinstance(first["ours"], str) and first["ours"] else ""
             words = [verdict_text(found[c], brief=True) if c in found else "" for c in shown]
             counts = "<br>".join(dict.fromkeys(counts_text(found[c]) for c in shown if c in found))
-            cells = (str(identity), f"{label}{first['claim']}", *words, counts)
-            lines.append("| " + " | ".join(_cell(text) for text in cells) + " |")
-    return "\n".join(lines)
+            lines.append((identity, f"{label}{first['claim']}", *words, counts))
+    return markdown(heads, lines)
 
 
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+def markdown(heads: Sequence[str], lines: Iterable[Iterable[Any]], numbers: Collection[int] = ()) -> str:
+    """Return a table in Markdown, in which the columns of ``numbers`` stand to the right."""
+    marks = ["--:" if column in numbers else "---" for column in range(len(heads))]
+    rows = ([str(entry).replace("\n", " ").replace("|", "\\|") for entry in line] for line in lines)
+    return "\n".join(f"| {' | '.join(row)} |" for row in (heads, marks, *rows))
 
 
 def scoreboard(verdicts: Mapping[str, pd.DataFrame]) -> pd.DataFrame:

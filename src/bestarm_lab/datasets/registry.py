@@ -75,17 +75,15 @@ def fetch(name: str) -> Path:
             if path.is_file():
                 return _checked(path, entry["sha256"], name)
     if "url" not in entry:
-        raise DataUnavailable(
-            f"nobody here has {name!r}",
-            f"it is neither in {RAW_DATA} nor in {data_mirror()}, and it has no official address. "
-            f"It comes from: {entry['origin']}.",
-        )
+        raise _absent(name, f"it has no official address. It comes from: {entry['origin']}.")
     if os.environ.get("BESTARM_OFFLINE"):
-        raise DataUnavailable(
-            f"nobody here has {name!r}",
-            f"it is neither in {RAW_DATA} nor in {data_mirror()}, and BESTARM_OFFLINE is set.",
-        )
+        raise _absent(name, "BESTARM_OFFLINE is set.")
     return _download(name, entry)
+
+
+def _absent(name: str, why: str) -> DataUnavailable:
+    looked = f"it is neither in {RAW_DATA} nor in {data_mirror()}, and {why}"
+    return DataUnavailable(f"nobody here has {name!r}", looked)
 
 
 def _download(name: str, entry: dict[str, Any]) -> Path:
@@ -103,11 +101,9 @@ def _download(name: str, entry: dict[str, Any]) -> Path:
             downloader=pooch.HTTPDownloader(timeout=TIMEOUT_SECONDS),
         )
     except requests.exceptions.RequestException as error:
-        raise DataUnavailable(
-            f"nobody here has {name!r}",
-            f"it is neither in {RAW_DATA} nor in {data_mirror()}, and {entry['url']} did not answer "
-            f"({type(error).__name__}). Put the file at {target}, or set BESTARM_DATA to a folder that has it.",
-        ) from error
+        silent = f"{entry['url']} did not answer ({type(error).__name__})"
+        remedy = f"Put the file at {target}, or set BESTARM_DATA to a folder that has it."
+        raise _absent(name, f"{silent}. {remedy}") from error
     except ValueError as error:  # pooch found another hash
         raise DataDamaged(
             f"{entry['url']} is not the registered {name!r} ({error}). "

@@ -15,8 +15,8 @@ from functools import cache
 import pandas as pd
 
 from bestarm_lab.datasets.registry import DataUnavailable
+from bestarm_lab.experiments.keys import Part
 from bestarm_lab.experiments.names import PACKAGES, SOURCE
-from bestarm_lab.experiments.part import Part
 from bestarm_lab.experiments.store import Store
 
 logger = logging.getLogger(__name__)

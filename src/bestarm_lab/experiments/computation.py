@@ -12,8 +12,7 @@ from bestarm.settings import check_whole
 from bestarm_lab.datasets.registry import available, checksums
 from bestarm_lab.experiments.changes import changed_computation
 from bestarm_lab.experiments.definitions import code_digest
-from bestarm_lab.experiments.keys import describe, digest, qualified
-from bestarm_lab.experiments.part import Part
+from bestarm_lab.experiments.keys import Part, describe, digest, qualified
 from bestarm_lab.experiments.scale import Profile, Scale, at_profile, check_profiles
 
 
@@ -37,11 +36,9 @@ class Computation:
         name, accepted = self.rows.func.__name__, inspect.signature(self.rows.func).parameters
         free = any(p.kind is p.VAR_KEYWORD for p in accepted.values())
         for profile, settings in self.profiles.items():
-            if (unknown := sorted(set(settings) - set(accepted))) and not free:
-                raise ValueError(
-                    f"{self.title}, {profile}: {name} has no setting {', '.join(unknown)}; it has: "
-                    f"{', '.join(accepted)}."
-                )
+            if (unknown := ", ".join(sorted(set(settings) - set(accepted)))) and not free:
+                has = ", ".join(accepted)
+                raise ValueError(f"{self.title}, {profile}: {name} has no setting {unknown}; it has: {has}.")
             check_whole(f"{self.title}, {profile}: replications", self.settings_at(profile).get("replications"), 1)
 
     changed = changed_computation

@@ -16,7 +16,7 @@ import importlib.util
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from bestarm.presets import plain_class
 from bestarm_lab.experiments.names import FUNCTIONS, LOOSE, WHOLE, Definition, locate, names_of, source_file
@@ -24,13 +24,6 @@ from bestarm_lab.experiments.names import FUNCTIONS, LOOSE, WHOLE, Definition, l
 _DEPTH = 6  # two definitions are the same if they, and what they call up to this depth, are spelled alike
 
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-
-
-class Spelled(NamedTuple):
-    """A definition as text, with a gap in place of each definition that it names."""
-
-    text: str
-    names: tuple[Definition, ...]
 
 
 def forget() -> None:
@@ -230,16 +223,19 @@ def _stored(nodes: Any) -> frozenset[str]:
 
 
 @cache
-def _spelled(definition: Definition) -> Spelled:
-    """Return a definition as text, with what it names; of a whole module all of its definitions are what it names."""
+def _spelled(definition: Definition) -> tuple[str, tuple[Definition, ...]]:
+    """Return a definition as text, with a gap in place of each definition that it names, and these definitions.
+
+    Of a whole module all of its definitions are what it names.
+    """
     module, name = definition
     known = names_of(module).statements
     if name == WHOLE:
-        return Spelled("module", tuple(Definition(module, inner) for inner in known))
+        return "module", tuple(Definition(module, inner) for inner in known)
     speller = _Speller(module)
     text = repr(speller.spell([*known.get(name, [])]))
     loose = (Definition(module, LOOSE),) if name != LOOSE and LOOSE in known else ()
-    return Spelled(text, (*speller.names, *loose))
+    return text, (*speller.names, *loose)
 
 
 @cache
@@ -263,7 +259,7 @@ def _reached(roots: frozenset[Definition]) -> frozenset[Definition]:
         definition = waiting.pop()
         if definition not in found:
             found.add(definition)
-            waiting += _spelled(definition).names
+            waiting += _spelled(definition)[1]
     return frozenset(found)
 
 

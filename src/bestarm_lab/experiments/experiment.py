@@ -5,15 +5,13 @@ before rows are asked for; then every series becomes parts, one for each cell an
 its rows are stored. Rows that are no plain search are made by `bestarm_lab.experiments.computation`.
 """
 
-from __future__ import annotations
-
 import inspect
 import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
-from typing import Any, get_args
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 import pandas as pd
@@ -24,9 +22,7 @@ from bestarm.streams import Streams
 from bestarm_lab.datasets.registry import DataUnavailable, checksums
 from bestarm_lab.experiments.changes import changed_experiment, settings_with_values
 from bestarm_lab.experiments.definitions import code_digest
-from bestarm_lab.experiments.keys import data_files, describe, digest, qualified
-from bestarm_lab.experiments.one_change import algorithm_and_change
-from bestarm_lab.experiments.part import Part
+from bestarm_lab.experiments.keys import Part, data_files, describe, digest, qualified
 from bestarm_lab.experiments.scale import (
     Budgets,
     PerArm,
@@ -37,9 +33,28 @@ from bestarm_lab.experiments.scale import (
     check_counts,
     check_profiles,
 )
-from bestarm_lab.experiments.series import Convention, Series
+from bestarm_lab.experiments.series import Convention, Series, algorithm_and_change
 
 Metric = Callable[[Any, Any], FloatArray]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One series in one cell, at one budget."""
+
+    series: str
+    convention: Convention
+    policy: Any
+    problem: partial[Any]
+    base: partial[Any]
+    where: dict[str, Any]
+    budget: int | None
+    replications: int
+    max_pulls: int
+
+    def build(self) -> Any:
+        """Return the problem that is searched, with the deviations of the authors' code if it has any."""
+        return _build(self.problem, self.convention)
 
 
 @dataclass(frozen=True)
@@ -68,11 +83,8 @@ class Experiment:
 
     def __post_init__(self) -> None:
         check_profiles(self.title, self.profiles)
-        unknown = sorted(set(self.conventions) - set(get_args(Convention)))
-        if unknown:
-            raise ValueError(
-                f"{self.title}: a convention is {' or '.join(get_args(Convention))}, got {', '.join(unknown)}."
-            )
+        if unknown := ", ".join(sorted(set(self.conventions) - set(get_args(Convention)))):
+            raise ValueError(f"{self.title}: a convention is {' or '.join(get_args(Convention))}, got {unknown}.")
         if not self.series:
             raise ValueError(f"{self.title}: an experiment needs at least one series.")
         check_counts(self, "block", "max_pulls", "every")
@@ -81,6 +93,7 @@ class Experiment:
             raise ValueError(f"{self.title}: vary gives no value for {', '.join(empty)}; leave it out or name some.")
 
     changed = changed_experiment
+    measured: ClassVar[bool] = False  # rows of searches are never kept whatever the code, as those of a computation may
 
     def scale(self, profile: Profile) -> Scale:
         """Return the scale of a profile; ``paper`` is ``laptop`` where nothing else is said."""
@@ -90,16 +103,11 @@ class Experiment:
         """Return whether two profiles that an experiment distinguishes run the same searches equally often."""
         if other not in self.profiles:
             return False
-        mine, theirs = (
-            [
-                describe([c.series, c.convention, c.policy, c.problem, c.where, c.budget, c.replications, c.max_pulls])
-                for c in self.cells(p)
-            ]
-            for p in (profile, other)
-        )
-        return mine == theirs
+        names = ("series", "convention", "policy", "problem", "where", "budget", "replications", "max_pulls")
+        of_each = [[describe([getattr(c, name) for name in names]) for c in self.cells(p)] for p in (profile, other)]
+        return of_each[0] == of_each[1]
 
-    def on_data(self) -> Experiment:
+    def on_data(self) -> "Experiment":
         """Return this experiment on its data or, where nobody has them (DataUnavailable), its stand-in."""
         if self.stand_in is None:
             self.first_problem()
@@ -144,10 +152,9 @@ class Experiment:
         if series.conventions is not None and convention not in series.conventions:
             return
         within = {**series.within, **series.coded_within} if coded else series.within
-        if unknown := sorted(set(within) - set(base.keywords)):
-            raise ValueError(
-                f"{self.title}, {name}: within names {', '.join(unknown)}; the problem has: {', '.join(base.keywords)}."
-            )
+        if unknown := ", ".join(sorted(set(within) - set(base.keywords))):
+            has = ", ".join(base.keywords)
+            raise ValueError(f"{self.title}, {name}: within names {unknown}; the problem has: {has}.")
         if any(base.keywords[setting] > most for setting, most in within.items()):
             return
         problem = with_settings(base, {**scale.problem, **series.problem})
@@ -174,28 +181,14 @@ class Experiment:
                 max_pulls=scale.max_pulls or self.max_pulls,
             )
 
+    def measured_columns(self) -> list[str]:
+        """Return the columns of its metrics and of its observer."""
+        observed = () if self.observe is None else getattr(self.observe, "func", self.observe).columns
+        return [*(metric.__name__ for metric in self.metrics), *observed]
+
     def instance(self, cell: Cell) -> str:
         """Return the name of the instance, which keys the noise: series compared in a cell share it."""
         return f"{_build(cell.base, 'as_written').label} {self.draws}".strip()
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One series in one cell, at one budget."""
-
-    series: str
-    convention: Convention
-    policy: Any
-    problem: partial[Any]
-    base: partial[Any]
-    where: dict[str, Any]
-    budget: int | None
-    replications: int
-    max_pulls: int
-
-    def build(self) -> Any:
-        """Return the problem that is searched, with the deviations of the authors' code if it has any."""
-        return _build(self.problem, self.convention)
 
 
 def with_settings(problem: partial[Any], settings: Mapping[str, Any]) -> partial[Any]:
@@ -225,21 +218,16 @@ def _budgets(budgets: Budgets, problem: partial[Any]) -> list[int]:
 
 
 def _build(problem: partial[Any], convention: Convention) -> Any:
-    return _built(_Constructor(problem), convention)
+    text = json.dumps([qualified(problem.func), describe(problem.keywords)], sort_keys=True)
+    return _built(_Constructor(text, problem), convention)
 
 
+@dataclass(frozen=True)
 class _Constructor:
     """A problem's constructor, equal to another with the same settings, for the cache of built problems."""
 
-    def __init__(self, problem: partial[Any]) -> None:
-        self.problem = problem
-        self.text = json.dumps([qualified(problem.func), describe(problem.keywords)], sort_keys=True)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Constructor) and self.text == other.text
-
-    def __hash__(self) -> int:
-        return hash(self.text)
+    text: str
+    problem: partial[Any] = field(compare=False)
 
 
 @lru_cache(maxsize=64)
@@ -270,9 +258,6 @@ def _part(experiment: Experiment, cell: Cell, seed: int) -> Part:
     columns: dict[str, Any] = {"convention": cell.convention, "series": cell.series, **cell.where}
     if cell.budget is not None:
         columns["budget"] = cell.budget
-    measured = [m.__name__ for m in experiment.metrics]
-    if experiment.observe is not None:
-        measured += getattr(experiment.observe, "func", experiment.observe).columns
     return Part(
         settings=digest(specification),
         code=code_digest(simulate, Streams, cell.problem, cell.policy, experiment.metrics, experiment.observe),
@@ -280,7 +265,7 @@ def _part(experiment: Experiment, cell: Cell, seed: int) -> Part:
         replications=cell.replications,
         block=experiment.block,
         compute=partial(_search, experiment, cell, instance, every, seed),
-        wanted=("replication", "round", "pulls", "stopped", *measured),
+        wanted=("replication", "round", "pulls", "stopped", *experiment.measured_columns()),
     )
 
 
@@ -292,14 +277,8 @@ def _search(
     problem, policy = cell.build().take(replications), cell.policy
     if experiment.observe is not None:
         policy = experiment.observe(policy, problem)
-    rows = simulate(
-        policy,
-        problem,
-        Streams(seed, instance, replications),
-        metrics={m.__name__: m for m in experiment.metrics},
-        max_pulls=cell.max_pulls,
-        every=every,
-    )
+    streams, metrics = Streams(seed, instance, replications), {m.__name__: m for m in experiment.metrics}
+    rows = simulate(policy, problem, streams, metrics=metrics, max_pulls=cell.max_pulls, every=every)
     if experiment.observe is not None:
         found = policy.findings(replications)
         on = [c for c in ("replication", "round") if c in found]

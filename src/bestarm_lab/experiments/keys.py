@@ -1,4 +1,4 @@
-"""Keys of stored rows: hashes of a description of what made them, so that current rows are known.
+"""Parts, the unit that is stored, and their keys: hashes of a description of what made their rows.
 
 A key depends on settings, data, seed and code (`bestarm_lab.experiments.definitions`), never on the names of modules:
 a move makes no rows stale.
@@ -7,12 +7,13 @@ a move makes no rows stale.
 import hashlib
 import inspect
 import json
-from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from bestarm.presets import plain_class
 
@@ -54,3 +55,27 @@ def data_files(problem: partial[Any], data: str) -> tuple[str, ...]:
 def digest(value: Any) -> str:
     """Return the key of a description: a hash of its JSON."""
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:32]
+
+
+@dataclass(frozen=True)
+class Part:
+    """What is computed and stored under one key: one series in one cell, or a whole computation."""
+
+    settings: str  # settings, code: hashes of the specification (settings, data, seed), and of the code that runs
+    code: str
+    columns: dict[str, Any]  # columns that are the same in all of its rows, ``convention`` and ``series`` first
+    replications: int  # replications, block: runs, and runs in one block (a unit of work, of storage and of loss)
+    block: int
+    # from the first and the last replication but one to rows with a column ``replication``
+    compute: Callable[[int, int], pd.DataFrame]
+    wanted: tuple[str, ...] = ()  # columns that stored rows must have
+
+    @property
+    def key(self) -> str:
+        """Hash of everything that the rows depend on: their name in the store and in files."""
+        return digest([self.settings, self.code])
+
+    def blocks(self) -> list[tuple[int, int]]:
+        """Return the first and the last replication but one of every block."""
+        n = self.replications
+        return [(start, min(start + self.block, n)) for start in range(0, n, self.block)]

@@ -66,13 +66,9 @@ def source_file(name: str) -> Path | None:
         found = spec.origin if spec is not None and spec.has_location else None
     if found is None or not found.endswith(".py"):
         return None
-    path = Path(found).resolve()
-    return None if _is_installed(path) and name.split(".")[0] not in _of_studies() else path
-
-
-def _is_installed(path: Path) -> bool:
-    """Return whether a file belongs to Python or to a package that was installed for this or another environment."""
-    return bool(_SITES & set(path.parts)) or any(path.is_relative_to(folder) for folder in _LIBRARIES)
+    path = Path(found).resolve()  # it may be Python's, or a package's that this or another environment has installed
+    installed = bool(_SITES & set(path.parts)) or any(path.is_relative_to(folder) for folder in _LIBRARIES)
+    return None if installed and name.split(".")[0] not in _of_studies() else path
 
 
 @cache
@@ -133,9 +129,7 @@ def _bound_at_top(statement: ast.stmt) -> list[str]:
             return [statement.name]
         case ast.If(test=ast.Name(id="TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING")):
             return []
-        case ast.If(test=ast.Compare(left=ast.Name(id="__name__"))):
-            return []
-        case ast.Assign(targets=[ast.Name(id="__all__")]):
+        case ast.If(test=ast.Compare(left=ast.Name(id="__name__"))) | ast.Assign(targets=[ast.Name(id="__all__")]):
             return []
     found = [node.name for node in ast.walk(statement) if isinstance(node, (*FUNCTIONS, ast.ClassDef))]
     for node in ast.walk(statement):

@@ -14,7 +14,7 @@ import pandas as pd
 from bestarm_lab.experiments.cluster import on_cluster
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment
-from bestarm_lab.experiments.part import Part
+from bestarm_lab.experiments.keys import Part
 from bestarm_lab.experiments.scale import Profile
 from bestarm_lab.experiments.store import Store
 
@@ -85,9 +85,8 @@ def make_rows(
     for part, start, stop in todo:
         block = blocks.read(part.key, start, stop)
         if block is None:
-            raise OSError(
-                f"block {blocks.path(part.key, start, stop)} vanished after it was written; is the disk failing?"
-            )
+            file = blocks.path(part.key, start, stop)
+            raise OSError(f"block {file} vanished after it was written; is the disk failing?")
         found[part.key, start, stop] = block
     frames = [_with_columns([found[part.key, *block] for block in part.blocks()], part) for part in parts]
     return pd.concat(frames, ignore_index=True)

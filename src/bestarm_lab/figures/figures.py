@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator, NullFormatter, NullLocator
 
 from bestarm_lab.figures.printed import apart, theirs_of
@@ -27,7 +28,7 @@ Range = tuple[float | None, float | None]
 
 
 class PanelStyle(NamedTuple):
-    """How panels of lines are drawn; `line_panels` takes each of these by its name.
+    """How panels of lines are drawn; `line_panels` and `draw_lines` take each of these by its name.
 
     ``places, log, possible`` and ``reference`` may each be a mapping from panel to value.
     """
@@ -50,6 +51,9 @@ class PanelStyle(NamedTuple):
     wrap: int = 0  # panels in a row, by default up to three
     height: float = 2.4  # of a row of panels, in inches
     share_y: bool = True  # whether all panels have the same y
+
+
+_BY_PANEL = ("places", "log", "possible", "reference")  # what may be a mapping from panel to value
 
 
 def wide(n_rows: int = 1, height: float = 2.6) -> tuple[float, float]:
@@ -79,6 +83,11 @@ def headed(figure: Figure, title: str, *settings: str) -> Figure:
     return figure
 
 
+def headings(figure: Figure) -> list[Text]:
+    """Return the finding and the setting over a figure, where it has them."""
+    return [text for text in figure.texts if text.get_verticalalignment() == "top"]
+
+
 def legend_below(figure: Any, order: Sequence[str] = (), *, width: float = WIDTH) -> None:
     """Write one legend under all panels; labels in the given order, then the others."""
     found: dict[str, Any] = {}
@@ -100,29 +109,19 @@ def runs_text(n: pd.Series) -> str:
     return f"n = {n.max()} runs" if n.nunique() == 1 else f"n = {n.min()} to {n.max()} runs"
 
 
-def draw_lines(
-    axis: Axes,
-    values: pd.DataFrame,
-    order: Sequence[str],
-    *,
-    marks: str = "interval",
-    places: str = "",
-    log: str = "",
-    possible: Range = (None, None),
-    highlight: Sequence[str] = (),
-    joined: bool = True,
-    styles: Mapping[str, Style] | None = None,
-) -> Axes:
-    """Draw one line for each series, with its interval; see `PanelStyle`.
+def draw_lines(axis: Axes, values: pd.DataFrame, order: Sequence[str], **style_of_panel: Any) -> Axes:
+    """Draw one line for each series, with its interval, in the attributes of a `PanelStyle`.
 
     ``values`` has one statistic: ``series, x, value, low, high``; rows of what the paper prints of it become hollow
-    diamonds. ``order`` is that of the legend. Labels and legend are the caller's; ``marks`` is interval, band or none.
+    diamonds. ``order`` is that of the legend. Labels and legend are the caller's.
     """
+    drawn_as = PanelStyle(**style_of_panel)
+    log, possible = drawn_as.log, drawn_as.possible or (None, None)
     values, printed = apart(values)
     shown = [label for label in order if label in set(values["series"])]
-    coloured = set(highlight) or set(shown[:MOST_COLOURS])
+    coloured = set(drawn_as.highlight) or set(shown[:MOST_COLOURS])
     words = not pd.api.types.is_numeric_dtype(values["x"])
-    even = words or places == "even"
+    even = words or drawn_as.places == "even"
     xs = list(dict.fromkeys(values["x"])) if words else sorted(values["x"].dropna().unique())
     floor, ceiling = (float(sign * np.inf) if end is None else end for sign, end in zip((-1, 1), possible, strict=True))
     for number, label in enumerate(shown):
@@ -134,30 +133,26 @@ def draw_lines(
         low, high = np.clip(low, floor, ceiling), np.clip(high, floor, ceiling)
         zero = (y <= 0) & ("y" in log)
         y, low = np.where(zero, np.nan, y), np.where(zero, np.nan, low)
-        own, grey = (styles or {}).get(label) or style_of(label), label not in coloured
+        own, grey = (drawn_as.styles or {}).get(label) or style_of(label), label not in coloured
         colour = _OTHERS if grey else own.colour
         style: dict[str, Any] = {"color": colour, "marker": own.marker or None, "zorder": 1.5 if grey else 3}
         style |= {"ms": 3.5 if grey else 5, "mew": 1.2 if own.marker == "x" else 0.4, "lw": 0.8 if grey else 1.4}
         style |= {} if own.marker == "x" else {"mec": colour if grey else "black"}
-        line = own.line if joined and not words else "none"
+        line = own.line if drawn_as.joined and not words else "none"
         every = max(1, len(x) // 8)
         axis.plot(x, y, ls=line, markevery=(number % every, every), label=display_label(label), **style)
         if zero.any():
             axis.plot(x[zero], high[zero], ls="none", **style | {"mfc": "white", "mec": colour, "mew": 1.2})
         for end, top in zip(x[zero], high[zero], strict=True):
             axis.annotate("", (end, top * 0.55), (end, top), arrowprops={"arrowstyle": "->", "color": colour})
-        if marks == "band":
+        if drawn_as.marks in ("band", "standard deviation"):
             axis.fill_between(x, low, high, color=colour, alpha=0.08 if grey or len(shown) > 4 else 0.18, lw=0)
-        elif marks == "interval" and not grey:
+        elif drawn_as.marks == "interval" and not grey:
             reach = np.nan_to_num(np.maximum([y - low, high - y], 0.0))
             axis.errorbar(x, y, yerr=reach, fmt="none", ecolor=colour, elinewidth=1.0, zorder=2.5)
-        for theirs in printed.values():
-            printed_here = theirs[theirs["series"] == label]
-            axis.plot(
-                _places(printed_here["x"], xs if even else None) + aside,
-                printed_here["value"],
-                **_DIAMOND | {"mec": colour},
-            )
+        for theirs in (rows[rows["series"] == label] for rows in printed.values()):
+            x = _places(theirs["x"], xs if even else None) + aside
+            axis.plot(x, theirs["value"], **_DIAMOND | {"mec": colour})
     for entry in printed:
         axis.plot([], [], **_DIAMOND, label=entry)
     _scales(axis, xs, even=even, words=words, log=log, possible=possible)
@@ -229,7 +224,6 @@ def line_panels(
     counts, any_spread, labels = [], False, dict.fromkeys(order if not isinstance(order, Mapping) else ())
     for (panels, convention), line in zip(rows, axes, strict=True):
         for axis, panel in zip(line, panels, strict=False):
-            places = _at(drawn_as.places, panel)
             mine = values[(values["panel"] == panel) & (values["convention"] == convention)]
             shown = mine[mine["statistic"] == _at(statistic, panel)]
             if marks == "standard deviation":
@@ -238,20 +232,10 @@ def line_panels(
                 shown = shown.assign(low=shown["value"] - by, high=shown["value"] + by)
             series = _at(order, panel) or ()
             labels |= dict.fromkeys(series)
-            draw_lines(
-                axis,
-                pd.concat([shown, theirs_of(values[values["panel"] == panel], _at(statistic, panel))]),
-                series,
-                marks="band" if marks == "standard deviation" else marks,
-                places=places,
-                log=_at(drawn_as.log, panel),
-                possible=_at(drawn_as.possible, panel) or (None, None),
-                highlight=drawn_as.highlight,
-                joined=drawn_as.joined,
-                styles=drawn_as.styles,
-            )
-            reference = _at(drawn_as.reference, panel)
-            _draw_reference(axis, shown["x"], reference, drawn_as.reference_label, even=places == "even")
+            theirs = theirs_of(values[values["panel"] == panel], _at(statistic, panel))
+            here = drawn_as._replace(**{key: _at(getattr(drawn_as, key), panel) for key in _BY_PANEL})
+            draw_lines(axis, pd.concat([shown, theirs]), series, **here._asdict())
+            _draw_reference(axis, shown["x"], here)
             counts.append(shown["n"])
             any_spread |= bool((shown["high"] > shown["low"]).any())
             stand_in = " · stand-in data" if (mine["data"] == "stand-in").any() else ""
@@ -274,13 +258,14 @@ def _at(given: Any, panel: str) -> Any:
     return given.get(panel, "") if isinstance(given, Mapping) else given
 
 
-def _draw_reference(axis: Axes, x: pd.Series, reference: Any, label: str, *, even: bool) -> None:
+def _draw_reference(axis: Axes, x: pd.Series, drawn_as: PanelStyle) -> None:
+    reference = drawn_as.reference
     if reference is None or reference == "":
         return
-    style: dict[str, Any] = {"color": "0.3", "ls": "--", "lw": 1.0, "zorder": 1, "label": label}
+    style: dict[str, Any] = {"color": "0.3", "ls": "--", "lw": 1.0, "zorder": 1, "label": drawn_as.reference_label}
     if callable(reference):
         xs = np.array(sorted(x.dropna().unique()), dtype=np.float64)
-        axis.plot(np.arange(len(xs)) if even else xs, [reference(v) for v in xs], **style)
+        axis.plot(np.arange(len(xs)) if drawn_as.places == "even" else xs, [reference(v) for v in xs], **style)
     else:
         axis.axhline(reference, **style)
 

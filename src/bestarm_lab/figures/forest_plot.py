@@ -119,8 +119,10 @@ def forest(
         part = shown[(shown["panel"] == panel) & (shown["convention"] == convention)]
         key = reference_label.replace("as written", convention.replace("_", " "))
         draw_forest(axis, part, lines, reference=reference, log=log, key=key)
-        if len(columns) == 1:
-            _write_numbers(axis, part, lines)
+        alone = part[part["x"] != ""] if len(columns) == 1 else part.iloc[:0]
+        for _, line in alone.iterrows():
+            place, text = lines.index((line["series"], line["x"])), interval_text(*line[["value", "low", "high"]])
+            axis.text(1.02, place, text, transform=axis.get_yaxis_transform(), size=8, va="center")
         stand_in = "\nstand-in data" if (part["data"] == "stand-in").any() else ""
         axis.set_title(titles[panel] + (f"\n{words_of[convention]}" if len(conventions) > 1 else "") + stand_in)
         own = part if not share_x else shown
@@ -131,21 +133,14 @@ def forest(
     style: dict[str, Any] = {"marker": "o", "color": "0.25", "mec": "black", "ms": 5}
     point = Line2D([], [], **style, mfc="0.6", label="effect with 95% interval")
     open_ = Line2D([], [], **style, mfc="white", label=f"interval includes {reference:g}")
-    figure.legend(
-        handles=[dashed, point, open_], loc="outside lower center", ncols=3, title=what, title_fontsize="medium"
-    )
+    entries = [dashed, point, open_]
+    figure.legend(handles=entries, loc="outside lower center", ncols=3, title=what, title_fontsize="medium")
     for label, (_, name) in zip(axes[0, 0].get_yticklabels(), lines, strict=True):
         label.set(fontweight="normal" if name else "bold")
     named = [f"{series}: {', '.join(part['x'])}" for series, part in still.groupby("series", sort=False)]
     nothing = f"Nothing changes with {'; '.join(named)}." if named else ""
     small = "; ".join(filter(None, [runs_text(shown["n"]), setting]))
     return headed(figure, title, ". ".join(filter(None, [small, nothing])))
-
-
-def _write_numbers(axis: Axes, values: pd.DataFrame, lines: list[tuple[str, str]]) -> None:
-    for _, line in values[values["x"] != ""].iterrows():
-        text, place = interval_text(line["value"], line["low"], line["high"]), lines.index((line["series"], line["x"]))
-        axis.text(1.02, place, text, transform=axis.get_yaxis_transform(), size=8, va="center")
 
 
 def _range_of(axis: Axes, values: pd.DataFrame, reference: float, log: bool, ticks_at_most: int) -> None:

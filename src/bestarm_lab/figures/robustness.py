@@ -50,8 +50,7 @@ def share_bars(axis: Axes, counts: pd.DataFrame) -> None:
         width = shares[verdict].to_numpy(dtype=np.float64)
         axis.barh(at, width, left=start, height=0.78, color=colour, label=verdict)
         start = start + width
-    axis.set_xlim(0.0, 1.0)
-    axis.set_xlabel("share of the readings")
+    axis.set(xlim=(0.0, 1.0), xlabel="share of the readings")
     axis.grid(visible=False)
 
 

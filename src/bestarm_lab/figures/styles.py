@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bestarm_lab.experiments.one_change import algorithm_and_change
+from bestarm_lab.experiments.series import algorithm_and_change
 
 
 class Style(NamedTuple):

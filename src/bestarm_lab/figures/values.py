@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from bestarm_lab.experiments.one_change import algorithm_and_change
+from bestarm_lab.experiments.series import algorithm_and_change
 
 COLUMNS = ["panel", "series", "x", "statistic", "value", "low", "high", "n", "convention", "profile", "data"]
 QUANTILES = {"5% quantile": 0.05, "q1": 0.25, "median": 0.5, "q3": 0.75, "95% quantile": 0.95}
@@ -96,16 +96,12 @@ def _statistic(groups: Any, n: np.ndarray, kind: str | float) -> dict[str, np.nd
         counts = groups.sum().to_numpy(dtype=np.float64)
         low, high = share_interval(counts, n)
         return {"value": counts / n, "low": low, "high": high}
-    if kind == "median":
-        return {name: groups.quantile(q).to_numpy() for name, q in (("value", 0.5), ("low", 0.25), ("high", 0.75))}
-    if kind == "median of runs":
-        half = 0.98 / np.sqrt(n.min())  # order statistics, the binomial law by the normal one
+    if kind in ("median", "median of runs"):  # the latter by order statistics, the binomial law by the normal one
+        half = 0.25 if kind == "median" else 0.98 / np.sqrt(n.min())
         between = {"value": 0.5, "low": 0.5 - half, "high": 0.5 + half}
         return {name: groups.quantile(np.clip(q, 0.0, 1.0)).to_numpy() for name, q in between.items()}
-    if kind == "standard deviation":
-        return {"value": groups.std().to_numpy()}
-    if kind == "count":
-        return {"value": groups.sum().to_numpy()}
+    if kind in ("standard deviation", "count"):
+        return {"value": (groups.sum() if kind == "count" else groups.std()).to_numpy()}
     if isinstance(kind, str):
         raise ValueError(
             f"unknown kind of statistic {kind!r}; expected mean, share, median, median of runs, count or a quantile."

@@ -98,11 +98,9 @@ def _notebook(words: dict[str, str]) -> str:
     """Return the notebook of the template, whose cells begin at lines with ``%%`` and their tag, or ``md``."""
     import nbformat  # a second
 
-    found = nbformat.v4.new_notebook()
-    found.metadata = {
-        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
-        "language_info": {"name": "python"},
-    }
+    from bestarm_lab.notebooks.runner import METADATA
+
+    found = nbformat.v4.new_notebook(metadata=METADATA)
     parts = re.split(r"^%%", f"%% md\n{_text('01_first.md', words)}", flags=re.MULTILINE)[1:]
     for number, part in enumerate(parts):
         kind, _, source = part.partition("\n")

@@ -1,5 +1,6 @@
 """The scoreboard, the score as a line and as a figure, and hours by study, all written by `bestarm pages`.
 
+The score has every headline claim of the papers with all its comparisons, and how all claims of a paper fare.
 Everything else that is made of verdicts, figures and tables is a page of the site (`make site`).
 """
 
@@ -9,8 +10,13 @@ from pathlib import Path
 from typing import Any, cast
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from scipy import special
 
 from bestarm_lab.claims.records import LEVELS
 from bestarm_lab.claims.robustness import MARGINS
@@ -22,11 +28,12 @@ from bestarm_lab.claims.verdicts import (
     counts_text,
     effect_text,
     families,
+    markdown,
     scoreboard,
     verdict_text,
 )
 from bestarm_lab.experiments.scale import Profile
-from bestarm_lab.notebooks.score import by_average, disagreements, score_figure, score_values, shares
+from bestarm_lab.figures.styles import use_style
 from bestarm_lab.paths import DATA, ROOT, rows_file
 from bestarm_lab.quoted import reason
 from bestarm_lab.results import read_comparisons, read_robustness, read_verdicts
@@ -54,6 +61,12 @@ WORDS_OF_SCORE = {  # verdicts in the order of the README's line
     "not run": "could not be run",
 }
 
+SAID = {"for": "confirmed", "open": "open", "against": "refuted or mixed"}
+REACH = 1.6  # standard deviations of a run that are drawn; farther is at the edge
+COLOURS = {"for": "#0072B2", "open": "#CCCCCC", "against": "#D55E00"}
+STATES = {"confirmed": "for", "refuted": "against", "mixed": "against"}  # other words are open
+HATCHES = {"against": "///"}
+
 
 def all_verdicts() -> dict[str, pd.DataFrame]:
     """Return the table of verdicts of every study that has one."""
@@ -66,14 +79,14 @@ def scoreboard_table() -> str:
     kinds = [v for v in VERDICTS if counts[v].sum()]
     differ = disagreements(all_verdicts()).set_index("study")
     head = ["claims of", "run as", "sentences", *kinds, "exact: holds", "fails", "text and code differ"]
-    lines = ["| " + " | ".join(head) + " |", "| --- | --- |" + " --: |" * (len(head) - 2)]
+    lines = []
     for _, line in counts.iterrows():
         study, coded = line["study"], line["convention"] == CONVENTIONS["as_coded"]
         paper = f"[{load_study(study).paper.abbreviation}](#{study})"
         both = f"{differ['differ'][study]} of {differ['claims'][study]}" if coded and study in differ.index else ""
-        numbers = [str(line[key]) for key in ("sentences", *kinds, "holds", "fails")]
-        lines.append("| " + " | ".join([paper, line["convention"], *numbers, both]) + " |")
-    return "\n".join(lines)
+        numbers = [line[key] for key in ("sentences", *kinds, "holds", "fails")]
+        lines.append([paper, line["convention"], *numbers, both])
+    return markdown(head, lines, range(2, len(head)))
 
 
 def score() -> Figure:
@@ -110,17 +123,16 @@ def _percent(words: pd.Series, named: list[str]) -> list[str]:
 
 def margin_line() -> str:
     """Return how many words of the papers' claims another margin changes, in a sentence."""
-    tables = [(read_robustness(name), table) for name, table in all_verdicts().items()]
-    moved = pd.concat(
-        [m[m["claim"].isin(t.loc[t["ours"].isna(), "id"]) & m["choice"].isin(MARGINS)] for m, t in tables]
-    )
+    theirs = {name: table.loc[table["ours"].isna(), "id"] for name, table in all_verdicts().items()}
+    found = [(read_robustness(name), claims) for name, claims in theirs.items()]
+    moved = pd.concat([table[table["claim"].isin(claims) & table["choice"].isin(MARGINS)] for table, claims in found])
     changed = (moved["word"] != moved["word_then"]).groupby([moved["claim"], moved["convention"]]).any()
     return f"Half or twice the margin changes {changed.sum()} of {len(changed)} verdicts."
 
 
 def family_table() -> str:
     """Return the table of families: of each its claims, and below which two-sided p one is decided, and its mean."""
-    lines = ["| paper | run as | " + " | ".join(FAMILIES) + " |", "| --- | --- |" + " --: |" * len(FAMILIES)]
+    lines = []
     for name, table in all_verdicts().items():
         tested = table[table["p"].notna()].fillna({"ours": "", "level": "", "of": ""})
         levels, means = (adjust(tested, of)["level"] for of in ("", "average_"))
@@ -132,8 +144,8 @@ def family_table() -> str:
                 limits = [found[mine].mode() for found in (levels, means)]
                 told.append(f"{mine.sum()}: {limits[0][0]:.3f}, {limits[1][0]:.3f}" if mine.any() else "")
             if any(told):
-                lines.append("| " + " | ".join([load_study(name).paper.abbreviation, words, *told]) + " |")
-    return "\n".join(lines) + "\n"
+                lines.append([load_study(name).paper.abbreviation, words, *told])
+    return markdown(["paper", "run as", *FAMILIES], lines, range(2, 2 + len(FAMILIES))) + "\n"
 
 
 def named_claims(text: str) -> list[str]:
@@ -193,7 +205,7 @@ def hardware() -> str:
     """Return the table of what the rows cost, as last measured, and on which processors they were made."""
     costs = pd.read_csv(DATA / "core_seconds.csv")
     made = {path.stem: pd.read_csv(path) for path in sorted((DATA / "processors").glob("*.csv"))}
-    lines = ["| study | scale | experiments measured | core-hours | processors |", "| --- | --- | --: | --: | --- |"]
+    lines = []
     for (study, profile), mine in costs.groupby(["study", "profile"], sort=True):
         table = made.get(str(study))
         used = [] if table is None else sorted(set(table.loc[table["profile"] == profile, "processor"]))
@@ -201,23 +213,23 @@ def hardware() -> str:
         name, names = loaded.paper.abbreviation, list(loaded.experiments)
         there = sum(rows_file(str(study), experiment, cast(Profile, profile)).is_file() for experiment in names)
         measured = f"{mine['experiment'].isin(names).sum()} of {there}"
-        lines += [f"| {name} | {profile} | {measured} | {hours:.2f} | {'; '.join(used) or 'not recorded'} |"]
-    return "\n".join(lines) + "\n"
+        lines.append((name, profile, measured, f"{hours:.2f}", "; ".join(used) or "not recorded"))
+    return markdown(["study", "scale", "experiments measured", "core-hours", "processors"], lines, (2, 3)) + "\n"
 
 
 def planned_runs() -> str:
     """Return the table of runs of every experiment, and of the looks at claims where there was more than one."""
-    lines, looks = ["| study | laptop | paper | experiments |", "| --- | --: | --: | --- |"], []
+    lines, looks = [], []
     for name in study_names():
         study, alike = load_study(name), dict[tuple[int, int], list[str]]()
         for experiment, made in study.experiments.items():
             runs = (made.scale("laptop").replications, made.scale("paper").replications)
             alike.setdefault(runs, []).append(experiment)
         for (laptop, paper), names in sorted(alike.items()):
-            lines.append(f"| {study.paper.abbreviation} | {laptop} | {paper} | {', '.join(f'`{n}`' for n in names)} |")
+            lines.append((study.paper.abbreviation, laptop, paper, ", ".join(f"`{n}`" for n in names)))
         looks += [f"`{experiment}` with {', then '.join(map(str, runs))}" for experiment, runs in study.plan.items()]
-    lines += ["", f"Claims on {len(looks)} experiments were decided more than once: {'; '.join(looks)}."]
-    return "\n".join(lines) + "\n"
+    table = markdown(["study", "laptop", "paper", "experiments"], lines, (1, 2))
+    return f"{table}\n\nClaims on {len(looks)} experiments were decided more than once: {'; '.join(looks)}.\n"
 
 
 def rebuilt(page: Path, made: Mapping[str, str]) -> str:
@@ -247,3 +259,150 @@ def write_pages() -> None:
     figure = score()
     figure.savefig(DOCS / "score.png", metadata={"Software": None})
     plt.close(figure)
+
+
+def score_values(
+    verdicts: Mapping[str, pd.DataFrame], comparisons: Mapping[str, pd.DataFrame], shorts: Mapping[str, str]
+) -> pd.DataFrame:
+    """Return the headline claims that statistics decide, one line for each and its convention.
+
+    Tables are by study; ``shorts`` has headline claims in a few words. The columns are ``study, id, short, convention,
+    verdict, for, open, against, value, low, high``: the mean over comparisons of their distance from the margin, in
+    standard deviations of a run, positive for the claim, with its 95% interval by the t-distribution; of one comparison
+    that of its runs.
+    """
+    lines = []
+    for study, table in verdicts.items():
+        mine = table[(table["level"] == "headline") & table["comparisons"].notna()]
+        for _, line in mine.iterrows():
+            there = comparisons[study]
+            found = there[(there["id"] == line["id"]) & (there["convention"] == line["convention"])]
+            strengths = found["strength"].to_numpy(dtype=np.float64)
+            m, n = len(strengths), int(found["n"].iloc[0])
+            error = strengths.std(ddof=1) / np.sqrt(m) if m > 1 else 1.0 / np.sqrt(n)
+            reach = -float(special.stdtrit((m if m > 1 else n) - 1, 0.025)) * error
+            mean = float(strengths.mean())
+            about = {key: line[key] for key in ("id", "convention", "verdict", "for", "open", "against")}
+            numbers = {"value": mean, "low": mean - reach, "high": mean + reach}
+            lines.append({"study": study, "short": shorts[str(line["id"])]} | about | numbers)
+    return pd.DataFrame(lines)
+
+
+def shares(verdicts: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return how the claims of a paper fare that statistics decide, by the count of comparisons and on average.
+
+    Columns are ``study, convention, by, claims`` and the shares of these claims that are ``for`` (confirmed),
+    ``against`` (refuted or mixed) and ``open``. On average a claim with one comparison, or one that speaks of all or of
+    some, has its word.
+    """
+    lines = []
+    for study, table in verdicts.items():
+        theirs = table[(table["ours"].fillna("") == "") & table["comparisons"].notna()]
+        for convention in CONVENTIONS:
+            mine = theirs[theirs["convention"] == convention]
+            if len(mine):
+                for by, words in (("count", mine["verdict"]), ("average", by_average(mine))):
+                    part = words.map(STATES).fillna("open").value_counts(normalize=True)
+                    about = {"study": study, "convention": convention, "by": by, "claims": len(mine)}
+                    lines.append(about | {state: float(part.get(state, 0.0)) for state in COLOURS})
+    return pd.DataFrame(lines)
+
+
+def by_average(verdicts: pd.DataFrame) -> pd.Series:
+    """Return the words of verdicts with those on the mean over comparisons in place of their count."""
+    return verdicts["on_average"].fillna(verdicts["verdict"])
+
+
+def disagreements(verdicts: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return in how many of a paper's claims with both conventions text and code differ: ``study, claims, differ``."""
+    lines = []
+    for study, table in verdicts.items():
+        theirs = table[(table["ours"].fillna("") == "") & (table["verdict"] != "not run")]
+        both = theirs.pivot(index="id", columns="convention", values="verdict").reindex(columns=list(CONVENTIONS))
+        both = both.dropna()
+        if len(both):
+            differ = int((both["as_written"] != both["as_coded"]).sum())
+            lines.append({"study": study, "claims": len(both), "differ": differ})
+    return pd.DataFrame(lines, columns=["study", "claims", "differ"])
+
+
+def score_figure(
+    values: pd.DataFrame, comparisons: Mapping[str, pd.DataFrame], overview: pd.DataFrame, names: Mapping[str, str]
+) -> Figure:
+    """Return the score: headline claims with all their comparisons on the left, all claims of a paper on the right.
+
+    ``values`` and ``overview`` are of `score_values` and `shares`, ``names`` has the short names of the papers in the
+    order that is drawn.
+    """
+    use_style()
+    heads = values.drop_duplicates("id")
+    n = [max((table["study"] == study).sum() for table in (heads, overview)) for study in names]  # bars stand beside
+    figure, axes = plt.subplots(
+        *(len(names), 2),
+        figsize=(8.0, 0.9 + 0.15 * sum(n) + 0.25 * len(n)),
+        layout="constrained",
+        sharex="col",
+        squeeze=False,
+        gridspec_kw={"height_ratios": [k + 1 for k in n], "width_ratios": [2.3, 1]},
+    )
+    for (study, name), rows, (left, right) in zip(names.items(), n, axes, strict=True):
+        _claims(left, values[values["study"] == study], comparisons[study])
+        left.set_title(name, loc="left", fontsize=9, fontweight="bold", x=0.0)
+        _bars(right, overview[overview["study"] == study])
+        for axis in (left, right):
+            axis.set_ylim(rows - 0.4, -0.6)
+            axis.tick_params(axis="y", length=0)
+            axis.grid(visible=False, axis="y")
+    axes[-1, 0].set_xlim(-REACH * 1.04, REACH * 1.04)
+    axes[-1, 0].set_xlabel("distance from the margin, standard deviations of a run\n← against the claim     for it →")
+    axes[-1, 1].set(xlim=(0.0, 1.0), xlabel="all claims, by count\nand on average")
+    axes[-1, 1].xaxis.set_major_formatter(lambda x, _: f"{x:.0%}")
+    mean: dict[str, Any] = {"mec": "black", "marker": "o", "ms": 4.5, "color": "black", "lw": 1.2}
+    handles = [
+        Line2D([], [], color="0.6", marker="|", ls="", ms=7, label="one comparison (* objectives of ours)"),
+        Line2D([], [], mfc="black", label="mean, paper's text", **mean),
+        Line2D([], [], mfc="white", label="mean, authors' code", **mean),
+        *(Patch(fc=c, hatch=HATCHES.get(s), ec="white", label=SAID[s]) for s, c in COLOURS.items()),
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False, handlelength=1.4)
+    return figure
+
+
+def _claims(axis: Axes, values: pd.DataFrame, comparisons: pd.DataFrame) -> None:
+    """Draw the headline claims of one paper, a line each."""
+    order = list(dict.fromkeys(values["id"]))
+    there = comparisons[comparisons["id"].isin(order)]
+    coded = set(values.loc[values["convention"] == "as_coded", "id"])
+    for _, line in there.iterrows():
+        y = order.index(line["id"]) + _shift(line, coded)
+        axis.plot(np.clip(line["strength"], -REACH, REACH), y, marker="|", ms=6, color="0.6", mew=0.8, zorder=1)
+    for _, line in values.iterrows():
+        y = order.index(line["id"]) + _shift(line, coded)
+        x = line[["value", "low", "high"]].astype(np.float64).clip(-REACH, REACH)
+        axis.plot([x["low"], x["high"]], [y, y], color="black", lw=1.2, zorder=2)
+        fill = "black" if line["convention"] == "as_written" else "white"
+        axis.plot(x["value"], y, marker="o", ms=4.5, mfc=fill, mec="black", ls="", zorder=3)
+    axis.axvline(0.0, color="0.3", lw=0.9, ls="--", zorder=0)
+    shorts = values.drop_duplicates("id")["short"]
+    axis.set_yticks(range(len(order)), shorts, fontsize=8)
+
+
+def _shift(line: pd.Series, coded: set[str]) -> float:
+    """Return how far below its line a convention is drawn, where a claim has both."""
+    if line["id"] not in coded:
+        return 0.0
+    return -0.2 if line["convention"] == "as_written" else 0.2
+
+
+def _bars(axis: Axes, overview: pd.DataFrame) -> None:
+    """Draw the shares of all claims of one paper by their words, two bars for each convention."""
+    labels = [
+        f"{CONVENTIONS[c].split()[-1]}, {f'{n} claims' if by == 'count' else 'on average'}"
+        for c, by, n in overview[["convention", "by", "claims"]].itertuples(index=False)
+    ]
+    left, style = np.zeros(len(overview)), dict[str, Any](height=0.6, edgecolor="white", lw=0.4)
+    for state, colour in COLOURS.items():
+        widths = overview[state].to_numpy(dtype=np.float64)
+        axis.barh(labels, widths, left=left, color=colour, hatch=HATCHES.get(state), **style)
+        left = left + widths
+    axis.tick_params(axis="y", labelsize=8)

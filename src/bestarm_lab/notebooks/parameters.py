@@ -37,13 +37,11 @@ def declared_parameters(study: str, notebook: str) -> dict[str, Any]:
     if shell is None:
         return {}
     cells = [text for text in shell.user_ns.get("In", []) if text]
-    declaring = [
-        n for n, text in enumerate(cells) if set(REQUIRED) <= set(assigned(text)) and not text.startswith(INJECTED)
-    ]
-    if not declaring:
+    own = [n for n, text in enumerate(cells) if set(REQUIRED) <= {*assigned(text)} and not text.startswith(INJECTED)]
+    if not own:
         return {}
-    names = [name for name in assigned(cells[declaring[-1]]) if name not in REQUIRED]
-    injected = [name for text in cells[declaring[-1] :] if text.startswith(INJECTED) for name in assigned(text)]
+    names = [name for name in assigned(cells[own[-1]]) if name not in REQUIRED]
+    injected = [name for text in cells[own[-1] :] if text.startswith(INJECTED) for name in assigned(text)]
     refuse_unknown(f"{study}/{notebook}", injected, [*REQUIRED, *names])
     published = published_parameters(study, notebook)
     found = {name: read_value(name, shell.user_ns[name], published.get(name)) for name in names}

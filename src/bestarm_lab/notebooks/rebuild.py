@@ -1,4 +1,4 @@
-"""A rebuild of everything from scratch, and its comparison with what is committed."""
+"""A rebuild of everything from scratch, and its comparison with what is committed, number by number."""
 
 import os
 import re
@@ -9,20 +9,24 @@ import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import yaml
 
-from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.store import read_rows
-from bestarm_lab.notebooks.comparison import compare_folders, compare_rows
+from bestarm_lab.lineage import PROCESSORS, who_made
 from bestarm_lab.notebooks.runner import notebooks_of, run_notebook, warnings_of
 from bestarm_lab.paths import FIGURES, QUICK, REBUILD, RESULTS, ROOT
-from bestarm_lab.processors import PROCESSORS, who_made
 from bestarm_lab.results import costs, stored_rows
 from bestarm_lab.study import load_study
 
 PIPELINE = ROOT / "dvc.yaml"
 NOTEBOOK_SECONDS = 20.0  # of a notebook that draws from rows
+KEYS = ["panel", "series", "x", "statistic", "convention"]
+OUTCOMES = ["equal", "within half the wider interval", "moved", "new", "missing"]
+ROWS = ["equal", "within rounding", "moved"]
+# relative: machine epsilon times two million operations, more than any number of a row is made of
+ROUNDING = 2.0**-53 * 2**21
 
 
 def stages_of(studies: Sequence[str] = ()) -> list[str]:
@@ -136,8 +140,7 @@ def _minutes(stages: Iterable[str]) -> float:
     for stage in stages:
         kind, _, name = stage.partition("@")
         if kind == "rows":
-            experiments = load_study(name).experiments
-            kept = {key for key, e in experiments.items() if isinstance(e, Computation) and e.measured}
+            kept = {key for key, experiment in load_study(name).experiments.items() if experiment.measured}
             mine = {key: s for (study, key, p), s in costs().items() if study == name and p == "laptop"}
             seconds += sum(s for key, s in mine.items() if key not in kept) / 2.0
         else:
@@ -155,3 +158,79 @@ def _set_aside(aside: Path) -> None:
     if PROCESSORS.is_dir():
         shutil.copytree(PROCESSORS, temporary / PROCESSORS.name)
     os.replace(temporary, aside)
+
+
+def compare_values(old: pd.DataFrame, new: pd.DataFrame) -> pd.Series:
+    """Return, for each plotted value of two versions of a figure, how they agree.
+
+    It is one of ``OUTCOMES``, by panel, series, x, statistic and convention. A value without an interval can only be
+    equal or moved.
+    """
+    left, right = (_keyed(frame) for frame in (old, new))
+    both = left.merge(right, how="outer", left_index=True, right_index=True, suffixes=("_old", "_new"))
+    a, b = (pd.to_numeric(both[f"value_{v}"], errors="coerce").to_numpy(dtype=np.float64) for v in ("old", "new"))
+    widths = [(both[f"high_{v}"] - both[f"low_{v}"]).to_numpy(dtype=np.float64) for v in ("old", "new")]
+    width = np.fmax(*widths)
+    only_new, only_old = ~both.index.isin(left.index), ~both.index.isin(right.index)
+    near = np.abs(a - b) <= 0.5 * np.nan_to_num(width)
+    equal = (both["value_old"].astype(str) == both["value_new"].astype(str)).to_numpy()
+    outcome = np.select([only_new, only_old, equal, near], ["new", "missing", OUTCOMES[0], OUTCOMES[1]], "moved")
+    return pd.Series(outcome, index=both.reset_index("occurrence").index)
+
+
+def _keyed(frame: pd.DataFrame) -> pd.DataFrame:
+    """Index values by their keys and, where a point was observed several times, by which of them they are."""
+    frame = frame.astype(dict.fromkeys(KEYS, str))
+    return frame.assign(occurrence=frame.groupby(KEYS).cumcount()).set_index([*KEYS, "occurrence"])
+
+
+def compare_rows(old: pd.DataFrame, new: pd.DataFrame) -> dict[str, int]:
+    """Count how the values of two versions of an experiment's rows agree, without their keys.
+
+    Numbers are equal (with the same bits, or both missing), within rounding (relative, ``ROUNDING``) or moved;
+    words are equal or moved. Rows of another shape or with other columns have moved as a whole.
+    """
+    old, new = (frame.drop(columns="key", errors="ignore").reset_index(drop=True) for frame in (old, new))
+    if list(old.columns) != list(new.columns) or len(old) != len(new):
+        return dict(zip(ROWS, (0, 0, new.size), strict=True))
+    equal = near = 0
+    for name in new:
+        a, b = old[name], new[name]
+        same = ((a == b) | (a.isna() & b.isna())).fillna(False).to_numpy(dtype=bool)
+        equal += int(same.sum())
+        if all(pd.api.types.is_float_dtype(c) for c in (a, b)):
+            x, y = a.to_numpy(dtype=np.float64)[~same], b.to_numpy(dtype=np.float64)[~same]
+            near += int((np.abs(x - y) <= ROUNDING * np.fmax(np.abs(x), np.abs(y))).sum())
+    return dict(zip(ROWS, (equal, near, new.size - equal - near), strict=True))
+
+
+def compare_folders(old: Path, new: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Compare every CSV below ``figures`` and every table of verdicts below ``results`` of two folders.
+
+    The first table has a row for each figure or table and a column for each of ``OUTCOMES``; the second the verdicts
+    that changed: ``study, id, convention, old, new``.
+    """
+    figures = [folder / "figures" for folder in (old, new)]
+    columns = [*KEYS, "value", "low", "high"]
+    counts = {
+        str(name.with_suffix("")): compare_values(*(_read(f / name, columns) for f in figures)).value_counts()
+        for name in sorted({p.relative_to(folder) for folder in figures for p in folder.glob("*/*/*.csv")})
+    }
+    table = pd.DataFrame(counts).T.reindex(columns=OUTCOMES).fillna(0).astype(int)
+    studies = sorted({p.parent.name for folder in (old, new) for p in folder.glob("results/*/verdicts.csv")})
+    changed = [_changed_verdicts(*(f / "results" / s / "verdicts.csv" for f in (old, new))) for s in studies]
+    verdicts = pd.concat(changed, ignore_index=True) if changed else pd.DataFrame(columns=["study", "id"])
+    return table, verdicts
+
+
+def _read(file: Path, columns: list[str]) -> pd.DataFrame:
+    """Return some columns of a table, without lines where there is no file."""
+    return pd.read_csv(file, usecols=columns) if file.is_file() else pd.DataFrame(columns=columns)
+
+
+def _changed_verdicts(old: Path, new: Path) -> pd.DataFrame:
+    columns = ["id", "convention", "verdict"]
+    left, right = (_read(file, columns) for file in (old, new))
+    both = left.merge(right, on=columns[:2], how="outer", suffixes=("_old", "_new"))
+    different = both[both["verdict_old"].fillna("none") != both["verdict_new"].fillna("none")]
+    return different.rename(columns={"verdict_old": "old", "verdict_new": "new"}).assign(study=new.parent.name)

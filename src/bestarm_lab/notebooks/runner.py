@@ -24,6 +24,10 @@ from bestarm_lab.notebooks.parameters import (
 from bestarm_lab.paths import FIGURES, NOTEBOOKS, QUICK, ROOT
 
 PUBLISHED = "laptop"  # the notebooks' default profile
+METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
 
 
 class NotebookFailed(ValueError):
@@ -53,11 +57,8 @@ def check_parameters(path: Path, given: Mapping[str, Any]) -> None:
 
     cells = [cell for cell in nbformat.read(path, as_version=4).cells if "parameters" in cell.metadata.get("tags", [])]
     declared = [name for cell in cells for name in assigned(cell.source)]
-    missing = [name for name in REQUIRED if name not in declared]
-    if missing:
-        raise ValueError(
-            f"{path.name} declares no parameter {', '.join(missing)}; add it to the cell tagged parameters."
-        )
+    if missing := ", ".join(name for name in REQUIRED if name not in declared):
+        raise ValueError(f"{path.name} declares no parameter {missing}; add it to the cell tagged parameters.")
     refuse_unknown(path.name, list(given), declared)
 
 
@@ -119,9 +120,9 @@ def run_notebook(name: str, profile: str = PUBLISHED, **parameters: Any) -> Path
                 f"Nothing was published; the notebook so far is {kept}."
             ) from error
     notebook = nbformat.read(copy, as_version=4)
-    for line in _warnings(notebook):
+    for line in (said := _warnings(notebook)):
         print(f"{study}/{path.stem}: {line}", file=sys.stderr)
-    whole = not any("STAND-IN" in line for line in _warnings(notebook))
+    whole = not any("STAND-IN" in line for line in said)
     changed = any(line.startswith(CHANGED) for line in _printed(notebook))
     if changed:
         in_place = False
@@ -196,7 +197,6 @@ def warnings_of(path: Path) -> list[str]:
 
 
 def _warnings(notebook: Any) -> list[str]:
-    """Return the lines in which a notebook says that data are missing or rows are not current."""
     return [line for line in _printed(notebook) if line.startswith(("STAND-IN", "The committed rows of"))]
 
 
@@ -207,37 +207,26 @@ def _printed(notebook: Any) -> list[str]:
 
 def strip(notebook: Any) -> None:
     """Take times, pictures, progress and the machine's particulars out of an executed notebook."""
-    notebook.metadata = {
-        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
-        "language_info": {"name": "python"},
-    }
+    notebook.metadata = METADATA
     for cell in notebook.cells:
         cell.metadata = {key: value for key, value in cell.metadata.items() if key == "tags" and value}
         if cell.cell_type == "code":
-            cell.outputs = _merged([_text_only(output) for output in cell.outputs if _is_text(output)])
+            cell.outputs = _texts(cell.outputs)
 
 
-def _merged(outputs: list[Any]) -> list[Any]:
-    """Join what was printed in one go: how a kernel cuts its stream differs from run to run."""
+def _texts(outputs: list[Any]) -> list[Any]:
+    """Return what was printed and shown as text; a stream is joined, since a kernel cuts it anew in every run."""
     found: list[Any] = []
     for output in outputs:
-        if found and output.output_type == found[-1].output_type == "stream":
+        if output.output_type in ("execute_result", "display_data"):
+            if any(kind.startswith("image/") for kind in output.data):
+                continue
+            output.data = {kind: text for kind, text in output.data.items() if kind in ("text/plain", "text/markdown")}
+            output.metadata = {}
+        elif output.output_type != "stream" or output.name != "stdout":
+            continue
+        elif found and found[-1].output_type == "stream":
             found[-1].text += output.text
-        else:
-            found.append(output)
+            continue
+        found.append(output)
     return found
-
-
-def _is_text(output: Any) -> bool:
-    if output.output_type == "stream":
-        return bool(output.name == "stdout")
-    return output.output_type in ("execute_result", "display_data") and not any(
-        kind.startswith("image/") for kind in output.data
-    )
-
-
-def _text_only(output: Any) -> Any:
-    if output.output_type != "stream":
-        output.data = {kind: text for kind, text in output.data.items() if kind in ("text/plain", "text/markdown")}
-        output.metadata = {}
-    return output

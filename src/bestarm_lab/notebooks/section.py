@@ -2,10 +2,12 @@
 
 import json
 import os
+import platform
 import sys
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,26 +15,24 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from IPython.display import Markdown, display
 from matplotlib.figure import Figure
-from matplotlib.text import Text
 
-from bestarm_lab.claims.verdicts import verdict_table
+from bestarm_lab.claims.verdicts import markdown, verdict_table
 from bestarm_lab.datasets.registry import DataUnavailable, checksums
+from bestarm_lab.experiments.changes import with_parameters
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.keys import data_files
 from bestarm_lab.experiments.run import make_rows, n_workers
 from bestarm_lab.experiments.scale import Profile
-from bestarm_lab.figures.figures import runs_text
-from bestarm_lab.figures.narrow import narrow
+from bestarm_lab.figures.figures import headings, runs_text
+from bestarm_lab.figures.pictures import light_svg, narrow
 from bestarm_lab.figures.styles import use_style
-from bestarm_lab.figures.vector import light_svg
-from bestarm_lab.notebooks.parameter_overrides import with_parameters
 from bestarm_lab.notebooks.parameters import CHANGED, changed_parameters, declared_parameters, published_parameters
-from bestarm_lab.notebooks.provenance import provenance
 from bestarm_lab.paths import QUICK, ROOT
 from bestarm_lab.results import committed_rows, costs, current_rows, published, read_verdicts, readable, rows_of
 from bestarm_lab.study import load_study, load_styles, project_seed
 
 _Data = TypeVar("_Data")
+PACKAGES = ("numpy", "scipy", "numba", "pandas", "matplotlib", "seaborn", "statsmodels")  # whose versions are kept
 
 
 @dataclass
@@ -144,7 +144,6 @@ class Section:
         if profile is None and scale == "laptop":
             scale, committed = self._published(name)
         experiment, smoke = self.on_data(name), scale == "smoke"
-        measured = isinstance(experiment, Computation) and experiment.measured
         if committed is None and not smoke:
             committed = committed_rows(self.study, name, scale)
         rows = make_rows(
@@ -152,7 +151,7 @@ class Section:
             scale,
             seed=project_seed(),
             store=QUICK / "store",
-            committed=None if measured else committed,
+            committed=None if experiment.measured else committed,
             workers=1 if smoke else n_workers(),
             progress=_progress(name),
         )
@@ -186,29 +185,21 @@ class Section:
 
     def show(self, name: str, figure: Figure, values: pd.DataFrame, experiments: Sequence[str] = ()) -> None:
         """Save a figure as PNG and SVG, its values as CSV and their provenance as JSON; display and close it."""
-        folder = self._folder()
         if self.changed:
             _head_anew(figure, f"Changed parameters: {self.words()}", runs_text(values["n"]) if "n" in values else "")
-        _save_picture(folder, name, figure)
-        self._save_values(folder, name, values, experiments)
-        display(figure)
-        self._save_narrow(name, figure)
-        plt.close(figure)
+        self._save_values(name, values, experiments)
+        self._show_picture(name, figure)
 
     def picture(self, name: str, figure: Figure) -> None:
         """Save and show a diagram as PNG and SVG; with a title, which nothing could test, it is a ValueError."""
-        if above := _above(figure):
+        if above := headings(figure):
             raise ValueError(f"the diagram {name!r} has the title {above[0].get_text()!r}; draw it without one.")
-        _save_picture(self._folder(), name, figure)
-        display(figure)
-        self._save_narrow(name, figure)
-        plt.close(figure)
+        self._show_picture(name, figure)
 
     def table(self, name: str, table: pd.DataFrame, values: pd.DataFrame, experiments: Sequence[str] = ()) -> None:
         """Save a table as Markdown, its values as CSV and their provenance as JSON; display it."""
-        folder = self._folder()
-        (folder / f"{name}.md").write_text(markdown_table(table), encoding="utf-8")
-        self._save_values(folder, name, values, experiments)
+        (self._folder() / f"{name}.md").write_text(markdown_table(table), encoding="utf-8")
+        self._save_values(name, values, experiments)
         display(Markdown(markdown_table(table)))
 
     def verdicts(self, *identities: str) -> None:
@@ -222,36 +213,47 @@ class Section:
         chosen = verdicts["id"].isin(identities) if identities else verdicts["notebook"] == self.notebook
         display(Markdown(verdict_table(verdicts[chosen])))
 
-    def _save_values(self, folder: Path, name: str, values: pd.DataFrame, experiments: Sequence[str]) -> None:
+    def _save_values(self, name: str, values: pd.DataFrame, experiments: Sequence[str]) -> None:
+        folder = self._folder()
         scale = " and ".join(dict.fromkeys(self.scales[e] for e in experiments if e in self.scales)) or self.profile
         if "profile" in values:
             values = values.assign(profile=scale)
         values.to_csv(folder / f"{name}.csv", index=False, float_format="%.6g", lineterminator="\n")
+        rows = {e: self.found[e] for e in experiments if e in self.found}
         files = {file for e in experiments for file in self.other_data.get(e, ())}
-        for e in experiments:
-            if e in self.found:
-                experiment = self.experiment(e)
-                if isinstance(experiment, Computation):
-                    real = (self.found[e]["data"] == "real").any()
-                    files |= set(experiment.data_files) if real else set()
-                else:
-                    files |= set(data_files(experiment.problem, self.found[e]["data"].iloc[0]))
-        text = provenance(
-            self.study,
-            f"{self.notebook}/{name}",
-            seed=project_seed(),
-            profile=scale,
-            rows={e: self.found[e] for e in experiments if e in self.found},
-            data=checksums(*sorted(files)),
-        )
-        (folder / f"{name}.json").write_text(json.dumps(text, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        for e, frame in rows.items():
+            experiment = self.experiment(e)
+            if not isinstance(experiment, Computation):
+                files |= set(data_files(experiment.problem, frame["data"].iloc[0]))
+            elif (frame["data"] == "real").any():
+                files |= set(experiment.data_files)
+        provenance = {
+            "study": self.study,
+            "figure": f"{self.notebook}/{name}",
+            "seed": project_seed(),
+            "profile": scale,
+            "experiments": {e: _made_by(frame) for e, frame in rows.items()},
+            "rows": [f"results/{self.study}/{e}.parquet" for e in rows],
+            "data_sha256": checksums(*sorted(files)),
+            "versions": {"python": platform.python_version()} | {name: version(name) for name in PACKAGES},
+        }
+        text = json.dumps(provenance, indent=1, ensure_ascii=False)
+        (folder / f"{name}.json").write_text(f"{text}\n", encoding="utf-8")
 
-    def _save_narrow(self, name: str, figure: Figure) -> None:
-        """Write a figure for a page as wide as a phone below ``$BESTARM_NARROW``, if that is set and it has room."""
+    def _show_picture(self, name: str, figure: Figure) -> None:
+        """Save a figure as PNG on white, which every page can show, and as SVG on no ground; display and close it.
+
+        For a page as wide as a phone it is written below ``$BESTARM_NARROW``, if that is set and it has room.
+        """
+        folder = self._folder()
+        figure.savefig(folder / f"{name}.png", metadata={"Software": None})
+        (folder / f"{name}.svg").write_text(light_svg(figure), encoding="utf-8")
+        display(figure)
         if (base := os.environ.get("BESTARM_NARROW")) and narrow(figure):  # the figure is changed
             file = Path(base) / self.study / self.notebook / f"{name}.svg"
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(light_svg(figure, letters="none"), encoding="utf-8")
+        plt.close(figure)
 
     def _folder(self) -> Path:
         published = os.environ.get("BESTARM_OUTPUT")
@@ -266,28 +268,26 @@ class Section:
         return folder
 
 
-def _save_picture(folder: Path, name: str, figure: Figure) -> None:
-    """Write a figure as PNG on white, which every page can show, and as SVG on no ground."""
-    figure.savefig(folder / f"{name}.png", metadata={"Software": None})
-    (folder / f"{name}.svg").write_text(light_svg(figure), encoding="utf-8")
-
-
-def _above(figure: Figure) -> list[Text]:
-    """Return the title and the setting over a figure, where it has them."""
-    return [text for text in figure.texts if text.get_verticalalignment() == "top"]
+def _made_by(rows: pd.DataFrame) -> dict[str, Any]:
+    """Return what the rows of one experiment were made by: keys, replications and kind of data."""
+    named = [c for c in ("convention", "series") if c in rows]
+    keys: dict[str, list[str]] = {}
+    for *cell, key in rows[[*named, "key"]].drop_duplicates().itertuples(index=False):
+        keys.setdefault(" · ".join(cell), []).append(key[:12])
+    return {
+        "keys": {cell: ks[0] if len(ks) == 1 else f"{ks[0]} and {len(ks) - 1} more" for cell, ks in keys.items()},
+        "replications": int(rows["replication"].nunique()),
+        "data": str(rows["data"].iloc[0]),
+    }
 
 
 def _head_anew(figure: Figure, title: str, setting: str) -> None:
     """Write something else into the two texts over a figure, in the room that they have."""
-    above = _above(figure)
-    if not above:
+    if not (above := headings(figure)):
         return
-    width, places = (
-        figure.get_size_inches()[0],
-        sum(text.get_text().count("\n") + 1 for text in above if text.get_text()),
-    )
-    words = f"{title}; {setting}" if setting else title
-    above[0].set_text("\n".join(textwrap.wrap(words, int(11 * width), max_lines=max(1, places), placeholder=" ...")))
+    lines = sum(text.get_text().count("\n") + 1 for text in above if text.get_text())
+    words, letters = f"{title}; {setting}" if setting else title, int(11 * figure.get_size_inches()[0])
+    above[0].set_text("\n".join(textwrap.wrap(words, letters, max_lines=max(1, lines), placeholder=" ...")))
     for text in above[1:]:
         text.set_text("")
 
@@ -302,10 +302,4 @@ def _progress(name: str) -> Callable[[int, int, float], None]:
 
 def markdown_table(table: pd.DataFrame) -> str:
     """Return a frame as a Markdown table; numbers are expected to be formatted already."""
-    header = [str(c) for c in table.columns]
-    lines = ["| " + " | ".join(header) + " |", "|" + " --- |" * len(header)]
-    lines += [
-        "| " + " | ".join(str(v).replace("\n", " ").replace("|", "\\|") for v in row) + " |"
-        for row in table.itertuples(index=False)
-    ]
-    return "\n".join(lines) + "\n"
+    return markdown([*map(str, table.columns)], table.itertuples(index=False)) + "\n"

@@ -1,12 +1,15 @@
 """A claim's way from rows to a verdict: absent, wrong, smoke and stand-in rows, exact checks, both conventions."""
 
+import ast
 import inspect
 import re
+import textwrap
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refuses
 
 from bestarm_lab.claims.cells import Value
 from bestarm_lab.claims.claims_file import read_ledger
@@ -99,11 +102,8 @@ def test_an_exact_check_sees_only_the_rows_handed_over():
     )
     right, wrong = rows({"a": 1.0}, n=1), rows({"a": 0.0}, n=1)
     found = evaluate(claims, {"e": right}).iloc[0]
-    assert (found["verdict"], found["kind"], found["test"]) == (
-        "confirmed",
-        "exact",
-        "Check that the first run is right",
-    )
+    told = ["confirmed", "exact", "Check that the first run is right"]
+    assert found[["verdict", "kind", "test"]].tolist() == told
     assert verdict_text(found) == "no violation in 1 run"
     assert evaluate(claims, {"e": wrong}).iloc[0]["verdict"] == "refuted"
     for given in ({}, {"e": right.assign(data="stand-in")}):
@@ -178,14 +178,10 @@ def test_another_claim_does_not_undecide_the_others_and_ours_are_a_family_of_the
     noise = pd.concat([weak["e"], rows({"b2": 0.47}, seed=8)])
     theirs = evaluate(mixed, {"e": noise})
     assert theirs["p_adjusted"].iloc[0] > alone["p_adjusted"]  # nine empty claims cost something
-    claims = {**mixed.claims, "C1": replace(mixed.claims["C1"], ours="control")}
-    assert evaluate(replace(mixed, claims=claims), {"e": noise})["p_adjusted"].iloc[0] == pytest.approx(
-        alone["p_adjusted"]
-    )
     own = {name: replace(claim, ours="control") for name, claim in mixed.claims.items()}
-    assert evaluate(replace(mixed, claims=own), {"e": noise})["p_adjusted"].iloc[0] == pytest.approx(
-        theirs["p_adjusted"].iloc[0]
-    )
+    for claims, expected in (({**mixed.claims, "C1": own["C1"]}, alone), (own, theirs.iloc[0])):
+        found = evaluate(replace(mixed, claims=claims), {"e": noise})["p_adjusted"].iloc[0]
+        assert found == pytest.approx(expected["p_adjusted"])
 
 
 def test_the_scoreboard_counts_the_papers_claims_only():
@@ -310,9 +306,33 @@ def test_every_check_and_value_is_used(study_name):
 
 
 def test_a_value_of_the_study_takes_the_place_of_a_column():
-    wrong = Value(
-        "a wrong answer", lambda r, test: 1.0 - r.pivot(index="replication", columns="series", values="correct")
-    )
+    wrong = Value("a wrong answer", lambda r, test: 1.0 - r.pivot(index="replication", columns="series")["correct"])
     test = {"share": "wrong", "below": 0.3, "left": "a", "cells": {"e": {}}}
     line = evaluate(study(test, values={"wrong": wrong}), {"e": GOOD}).iloc[0]
     assert (line["verdict"], line["unit"]) == ("confirmed", "share of runs with a wrong answer")
+
+
+def half(test):
+    """Check that a half is less than one."""
+    return Decision(test["of"] / 2 < 1, "a half")
+
+
+def test_a_check_without_rows_is_called_with_its_settings_alone():
+    check = Check(half, {"of": "number"})
+    assert check({"of": 1}, {}).holds
+    assert not check({"of": 2}, {"fig1": pd.DataFrame()}).holds
+    assert not check.reads_rows
+
+
+def test_a_check_without_rows_cannot_ask_for_experiments():
+    words = "half reads no rows; take experiments out of its settings"
+    refuses(lambda: Check(half, {"experiments": "experiments"}), words)
+
+
+@pytest.mark.parametrize("study_name", STUDIES)
+def test_a_check_with_rows_reads_them(study_name):
+    for name, check in load_study(study_name).checks.items():
+        rows = list(inspect.signature(check.decide).parameters)[1:]
+        body = ast.parse(textwrap.dedent(inspect.getsource(inspect.unwrap(check.decide))))
+        read = {n.id for n in ast.walk(body) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+        assert set(rows) <= read, f"{name} does not read {', '.join(rows)}; drop that argument."

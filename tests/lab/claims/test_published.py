@@ -1,10 +1,15 @@
-"""Figures and verdicts show the paper's own scale where its rows are committed."""
+"""Figures and verdicts show the paper's own scale where its rows are committed; plans of looks are as these rows."""
 
 from dataclasses import replace
 
+import pandas as pd
+import pytest
+
 from bestarm_lab.notebooks.section import Section
+from bestarm_lab.paths import rows_file
 from bestarm_lab.results import committed_rows, published, verdict_rows
 from bestarm_lab.study import load_study
+from bestarm_lab.study_packages import has_file, study_names
 
 
 def test_rows_of_the_paper_profile_come_before_those_of_laptop():
@@ -39,3 +44,24 @@ def test_experiments_that_are_compared_are_all_at_one_scale():
     assert section.scales == {"synthetic_10_5": "laptop", "misspecified": "laptop"}
     section.together("synthetic_10_5", "plain_days")
     assert section.scales["synthetic_10_5"] == section.scales["plain_days"] == "paper"
+
+
+PLANNED = [(name, experiment) for name in study_names() for experiment in load_study(name).plan]
+
+
+def test_each_study_has_a_plan():
+    """It has looks alone, since runs are said by the experiments; the last look has those of a scale."""
+    assert all(has_file(name, "plan.yaml") for name in study_names())
+    assert {name for name, _ in PLANNED} == set(study_names())
+    for name, experiment in PLANNED:
+        study = load_study(name)
+        made = study.experiments[experiment]
+        assert study.plan[experiment][-1] in (made.scale("laptop").replications, made.scale("paper").replications)
+
+
+@pytest.mark.parametrize(("name", "experiment"), PLANNED, ids=lambda value: value)
+def test_committed_rows_have_the_runs_of_the_last_look(name, experiment):
+    there = [rows_file(name, experiment, scale) for scale in ("paper", "laptop")]
+    file = next(file for file in there if file.is_file())
+    runs = pd.read_parquet(file, columns=["replication"])["replication"].nunique()
+    assert runs == load_study(name).plan[experiment][-1]

@@ -51,13 +51,8 @@ def test_what_is_committed_is_shown_without_a_study_and_what_takes_long_to_impor
     """Half a second of pandas stays; a study brings Torch, Numba, Matplotlib and the statistics of SciPy."""
     slow = ("torch", "numba", "matplotlib", "scipy.stats", "bestarm_lab.study", "bestarm_studies.oae.checks")
     code = f"main(['verdict', 'OAE-C1a'])\nprint([name for name in {slow} if name in sys.modules])"
-    shown = subprocess.run(
-        [sys.executable, "-c", f"import sys\nfrom bestarm.command_line import main\n{code}"],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=ROOT,
-    )
+    command = [sys.executable, "-c", f"import sys\nfrom bestarm.command_line import main\n{code}"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
     assert shown.stdout.startswith("OAE-C1a: ")
     assert shown.stdout.endswith("[]\n")
 
@@ -66,9 +61,8 @@ def test_what_is_committed_is_shown_without_a_study_and_what_takes_long_to_impor
 def test_every_claim_is_shown(study):
     """With as many lines of comparisons as are committed."""
     lines = "\n".join(map(explain, claim_ids(study)))
-    assert len(re.findall(r"^ +(?:for|against|open) .* n = \d+, p = ", lines, re.MULTILINE)) == len(
-        read_comparisons(study)
-    )
+    shown = re.findall(r"^ +(?:for|against|open) .* n = \d+, p = ", lines, re.MULTILINE)
+    assert len(shown) == len(read_comparisons(study))
 
 
 def test_an_unknown_claim_is_refused_with_the_nearest_ones():
@@ -93,9 +87,8 @@ def test_filters_name_cells_sides_and_what_is_derived():
     part = Part((("e", {"k": [1, 2, Span(1, 9)], "wide_0.1": [2.0]}),), ((Best("highest", ("a", "b")), "c"),))
     found = queries([part], Quantity("v"), "as_written", {"e": [*columns, "v"]}, {"e": "results/s/e.parquet"})
     assert len(found) == 2
-    assert found[0].startswith(
-        'pd.read_parquet("results/s/e.parquet", columns=["convention", "k", "wide_0.1", "series"'
-    )
+    start = 'pd.read_parquet("results/s/e.parquet", columns=["convention", "k", "wide_0.1", "series"'
+    assert found[0].startswith(start)
     assert 'k in [1, 2] and `wide_0.1` == 2.0 and series in ["a", "b", "c"]' in found[0]
     assert "1 <= k <= 9" in found[1]
     value = Value("a value", lambda rows, settings: rows)

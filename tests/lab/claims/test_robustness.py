@@ -70,11 +70,8 @@ def test_a_choice_that_flips_the_verdict():
     other = rows({"B": 0.0, "B | better": 2.0})
     line = only(claim(), choice, {"fig": OWN, "other": other})
     assert (line["word"], line["word_then"], line["kind"]) == ("confirmed", "refuted", "choice")
-    assert [line[key] for key in ("for", "open", "against", "for_then", "open_then", "against_then", "of")] == [
-        *(2, 0, 0),
-        *(0, 0, 2),
-        2,
-    ]
+    counts = [line[key] for key in ("for", "open", "against", "for_then", "open_then", "against_then", "of")]
+    assert counts == [2, 0, 0, 0, 0, 2, 2]
     told = summary(under_choices(claim(), [choice], {"fig": OWN, "other": other}))
     assert told.iloc[0]["differs"] == "B gains (refuted, else confirmed)"
     assert told.iloc[0][["choices", "confirmed", "refuted", "open"]].to_list() == [1, 0, 1, 0]
@@ -83,9 +80,8 @@ def test_a_choice_that_flips_the_verdict():
 
 def test_a_choice_of_the_problem_has_all_series():
     """Its own rows are those of the experiment that it stands in for."""
-    line = only(
-        claim(), OpenChoice("noise", {"fig": Substitution("other")}), {"fig": OWN, "other": rows({"A": -1.0, "B": 0.0})}
-    )
+    choice = OpenChoice("noise", {"fig": Substitution("other")})
+    line = only(claim(), choice, {"fig": OWN, "other": rows({"A": -1.0, "B": 0.0})})
     assert (line["word_then"], line["word"]) == ("refuted", "confirmed")
 
 
@@ -155,9 +151,8 @@ def test_the_table_as_values_of_a_figure():
     """A line for each claim and choice, and one for what the study's own rows have."""
     found = under_choices(claim(), [OpenChoice("same", {"fig": Substitution("fig")})], {"fig": OWN})
     values = choice_values(found, "laptop")
-    assert values[["panel", "series", "statistic", "x", "value"]].to_numpy().tolist() == [
-        ["X-1", "same", "confirmed", 2, 2]
-    ]
+    columns = ["panel", "series", "statistic", "x", "value"]
+    assert values[columns].to_numpy().tolist() == [["X-1", "same", "confirmed", 2, 2]]
     assert choice_values(found, "laptop", "ours")["series"].to_list() == ["ours", "same"]
     told = ["1", "confirmed (2 / 0 / 0)", "confirmed (2 / 0 / 0)", "2 of 2"]
     assert change_table(found, "ours").iloc[0].to_list() == told
@@ -165,11 +160,8 @@ def test_the_table_as_values_of_a_figure():
 
 def test_another_value_is_read_from_all_rows_of_the_study():
     """Without a substitution; of the project's own statements only where the choice asks for it."""
-    lower = {
-        "value": Value(
-            "its opposite", lambda frame, given: -frame.pivot(index="replication", columns="series", values="value")
-        )
-    }
+    opposite = Value("its opposite", lambda frame, given: -frame.pivot(index="replication", columns="series")["value"])
+    lower = {"value": opposite}
     own = {"X-2": replace(claim()["X-1"], ours="control")}
     found = under_choices(claim() | own, [OpenChoice("opposite", values=lower)], {"fig": OWN})
     assert found[["claim", "word", "word_then"]].to_numpy().tolist() == [["X-1", "confirmed", "refuted"]]
@@ -193,9 +185,8 @@ def test_the_effect_of_a_choice_is_between_draws_or_within_them():
     """Levels of draws are two samples; what is read in every draw is paired, so that draws may scatter."""
     noise = np.random.default_rng(1).normal(scale=2.0, size=60)
     levels = {k: "ab"[k % 2] for k in range(60)}
-    strengths = {
-        (k, way): 4.0 * (levels[k] == "a") + noise[k] + by for k in range(60) for way, by in (("x", 0.2), ("y", 0.0))
-    }
+    own = {k: 4.0 * (levels[k] == "a") + noise[k] for k in range(60)}
+    strengths = {(k, way): own[k] + by for k in range(60) for way, by in (("x", 0.2), ("y", 0.0))}
     found, choices = drawn(strengths, levels)
     worth = effects(found, choices).set_index("choice")
     assert (worth.loc["start", "more"], worth.loc["way", "more"]) == ("a", "x")

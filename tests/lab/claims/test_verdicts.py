@@ -136,11 +136,10 @@ def test_the_direction_of_a_refutation():
     assert direction(high, [high], Relation("below", high=0.0), "") == "worse"
 
 
-@pytest.mark.parametrize(
-    ("m", "need", "level"), [(1, 1, 0.05), (1, 1, 0.01), (12, 7, 0.05), (12, 12, 0.02), (5, 3, 0.02)]
-)
-def test_the_runs_that_would_decide_have_80_percent_power(m, need, level):
+@pytest.mark.parametrize("of", [(1, 1, 0.05), (1, 1, 0.01), (12, 7, 0.05), (12, 12, 0.02), (5, 3, 0.02)])
+def test_the_runs_that_would_decide_have_80_percent_power(of):
     """With so many runs of these effects the joint rule decides four claims in five; noise is half shared."""
+    m, need, level = of
     rng, n = np.random.default_rng(m + need), 50
     z = np.linspace(0.6, 1.6, m) if m > 1 else np.array([1.2])
     observed = [Comparison("", 0.0, lambda level: (0.0, 0.0), *stats.norm.sf([x, -x]), n) for x in z]

@@ -70,6 +70,13 @@ def serve(monkeypatch, house):
         server.server_close()
 
 
+def fails(error, *words, ask=fetch):
+    """Check that asking for the file is an error with all of these words."""
+    with pytest.raises(error) as caught:
+        ask("rewards")
+    assert [part for part in words if part not in str(caught.value)] == []
+
+
 def test_raw_data_come_before_the_mirror_and_the_mirror_before_the_network(house, serve):
     """Each source is used only while the ones before it have nothing; a download is kept in data/raw."""
     raw, mirror, _ = house
@@ -108,10 +115,7 @@ def test_offline_means_that_the_network_is_not_asked(house, serve, monkeypatch):
     """With BESTARM_OFFLINE the message names both places; nothing is requested."""
     requests = serve(CONTENT)
     monkeypatch.setenv("BESTARM_OFFLINE", "1")
-    with pytest.raises(DataUnavailable) as caught:
-        fetch("rewards")
-    for part in ("'rewards'", str(house[0]), str(house[1]), "BESTARM_OFFLINE is set"):
-        assert part in str(caught.value)
+    fails(DataUnavailable, "'rewards'", str(house[0]), str(house[1]), "BESTARM_OFFLINE is set")
     assert requests == []
     assert not available("rewards")
 
@@ -133,10 +137,7 @@ def test_a_file_of_another_content_is_an_error_with_its_name_and_the_remedy(hous
     """Nothing is computed from it, and it is not replaced behind the user's back."""
     path = put(house[place], CONTENT + b"2,0.9\n", name)
     for ask in (fetch, available):
-        with pytest.raises(DataDamaged) as caught:
-            ask("rewards")
-        for part in (str(path), "'rewards'", SHA256, "Delete it"):
-            assert part in str(caught.value)
+        fails(DataDamaged, str(path), "'rewards'", SHA256, "Delete it", ask=ask)
     assert path.is_file()
 
 
@@ -144,17 +145,9 @@ def test_a_file_of_another_content_is_an_error_with_its_name_and_the_remedy(hous
 def test_a_packed_file_that_cannot_be_unpacked_is_an_error_with_its_name_and_the_remedy(house, damage):
     path = put(house[0], bytes(range(256)) * 20, "some/rewards.csv.gz")
     whole = path.read_bytes()
-    broken = {
-        "not packed": CONTENT,
-        "truncated": whole[: len(whole) // 2],
-        "flipped": whole[:10] + b"\xff" * 8 + whole[18:],
-        "empty": b"",
-    }
-    path.write_bytes(broken[damage])
-    with pytest.raises(DataDamaged) as caught:
-        fetch("rewards")
-    assert str(path) in str(caught.value)
-    assert "Delete it" in str(caught.value)
+    broken = {"not packed": CONTENT, "truncated": whole[: len(whole) // 2], "empty": b""}
+    path.write_bytes(broken.get(damage, whole[:10] + b"\xff" * 8 + whole[18:]))
+    fails(DataDamaged, str(path), "Delete it")
 
 
 def test_an_unknown_name_is_an_error_that_lists_the_known_ones(house):
@@ -166,10 +159,7 @@ def test_an_unknown_name_is_an_error_that_lists_the_known_ones(house):
 def test_a_download_of_another_content_is_an_error_and_leaves_nothing(house, serve):
     """The message names the address; data/raw stays without the file."""
     serve(b"<html>moved</html>")
-    with pytest.raises(DataDamaged) as caught:
-        fetch("rewards")
-    for part in (house[2]["url"], "'rewards'", SHA256):
-        assert part in str(caught.value)
+    fails(DataDamaged, house[2]["url"], "'rewards'", SHA256)
     assert not [p for p in house[0].rglob("*") if p.is_file()]
 
 
@@ -185,10 +175,7 @@ def test_a_refused_connection_leaves_the_data_unavailable(house, monkeypatch):
         free.bind(("127.0.0.1", 0))
         house[2]["url"] = f"http://127.0.0.1:{free.getsockname()[1]}/rewards.csv"
     monkeypatch.delenv("BESTARM_OFFLINE")
-    with pytest.raises(DataUnavailable) as caught:
-        fetch("rewards")
-    for part in (house[2]["url"], "did not answer", str(house[0] / "some/rewards.csv"), "BESTARM_DATA"):
-        assert part in str(caught.value)
+    fails(DataUnavailable, house[2]["url"], "did not answer", str(house[0] / "some/rewards.csv"), "BESTARM_DATA")
     assert not available("rewards")
 
 

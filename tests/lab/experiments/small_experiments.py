@@ -1,6 +1,5 @@
 """Small experiments and what tests of the runner share."""
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -38,29 +37,22 @@ def experiment(replications: int = 8, block: int = 4, **changes: Any) -> Experim
     return Experiment(**(settings | changes))
 
 
-def rows_of(an_experiment: Any, store: Path, **settings: Any) -> pd.DataFrame:
-    return make_rows(an_experiment, "laptop", **({"seed": SEED, "store": store} | settings))
+def rows_of(an_experiment: Any, store: Path, profile: Any = "laptop", **settings: Any) -> pd.DataFrame:
+    return make_rows(an_experiment, profile, **({"seed": SEED, "store": store} | settings))
+
+
+def rows_and_blocks(an_experiment: Any, store: Path, **settings: Any) -> tuple[pd.DataFrame, int]:
+    """Return the rows of an experiment, and how many blocks are computed for them."""
+    totals = [0]
+
+    def note(done: int, total: int, seconds_left: float) -> None:
+        assert done <= total
+        assert seconds_left >= 0
+        totals.append(total)
+
+    return rows_of(an_experiment, store, progress=note, **settings), totals[-1]
 
 
 def equal(a: pd.DataFrame, b: pd.DataFrame) -> bool:
     """Return whether all but the keys is equal, bit by bit."""
     return bool(a.drop(columns="key").reset_index(drop=True).equals(b.drop(columns="key").reset_index(drop=True)))
-
-
-class Counter:
-    """Counts the blocks that a run computes."""
-
-    def __init__(self) -> None:
-        self.total = 0
-
-    def __call__(self, done: int, total: int, seconds_left: float) -> None:
-        assert done <= total
-        assert seconds_left >= 0
-        self.total = total
-
-
-def blocks_made(run: Callable[..., Any]) -> int:
-    """Return how many blocks are computed when a run is made."""
-    counter = Counter()
-    run(progress=counter)
-    return counter.total

@@ -9,14 +9,13 @@ import time
 from functools import partial
 
 import pytest
-from small_experiments import SEED, bandit, blocks_made, experiment, rows_of
+from small_experiments import bandit, experiment, rows_and_blocks, rows_of
 
 from bestarm.policies.linear.gifa import Lucb
 from bestarm_lab import command_line as cli
 from bestarm_lab.datasets.registry import DataUnavailable
 from bestarm_lab.experiments.cluster import ClusterFailed
 from bestarm_lab.experiments.names import SOURCE
-from bestarm_lab.experiments.run import make_rows
 from bestarm_lab.experiments.store import Store
 from bestarm_lab.paths import rows_file
 from bestarm_lab.study import load_study
@@ -24,14 +23,13 @@ from bestarm_lab.study import load_study
 distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install bestarm[cluster]")
 
 ONE_POLICY = {"series": {"LUCB": Lucb(2)}, "conventions": ("as_written",)}
+local_cluster = partial(distributed.LocalCluster, protocol="tcp", dashboard_address=":0")
 
 
 @pytest.fixture(scope="module")
 def cluster():
     """Return two worker processes of one thread each, and their scheduler in this process."""
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, protocol="tcp", dashboard_address=":0", memory_limit=0
-    ) as local:
+    with local_cluster(n_workers=2, threads_per_worker=1, processes=True, memory_limit=0) as local:
         yield local
 
 
@@ -59,14 +57,13 @@ def written(monkeypatch):
 
 def test_rows_of_an_experiment_have_the_bits_of_the_serial_run(cluster, tmp_path, written):
     """Figure 2a of the linear bandits at smoke scale: 18 blocks, each stored once, by this process."""
-    figure = load_study("linear_topm").experiment("fig2a")
-    run, found, spent = partial(make_rows, figure, "smoke", seed=SEED), [], []
-    settings = {"store": tmp_path / "cluster", "scheduler": cluster.scheduler_address, "spent": spent.append}
-    assert blocks_made(lambda progress: found.append(run(progress=progress, **settings))) == 18
-    assert len(written) == len(set(written)) == 18
+    figure, spent = load_study("linear_topm").experiment("fig2a"), []
+    settings = {"profile": "smoke", "scheduler": cluster.scheduler_address, "spent": spent.append}
+    found, blocks = rows_and_blocks(figure, tmp_path / "cluster", **settings)
+    assert blocks == len(written) == len(set(written)) == 18
     assert spent[0] > 0
-    assert found[0].equals(run(store=tmp_path / "serial"))
-    assert blocks_made(partial(run, **settings)) == 0
+    assert found.equals(rows_of(figure, tmp_path / "serial", "smoke"))
+    assert rows_and_blocks(figure, tmp_path / "cluster", **settings)[1] == 0
 
 
 @pytest.mark.slow
@@ -100,11 +97,9 @@ def test_an_interrupted_run_keeps_finished_blocks_and_takes_back_the_others(clus
     while cluster.scheduler.tasks:
         assert time.monotonic() < deadline
         time.sleep(0.01)
-    resumed = []
-    assert (
-        blocks_made(lambda progress: resumed.append(rows_of(long_experiment(), tmp_path / "a", progress=progress))) == 9
-    )
-    assert resumed[0].equals(rows_of(long_experiment(), tmp_path / "b"))
+    resumed, blocks = rows_and_blocks(long_experiment(), tmp_path / "a")
+    assert blocks == 9
+    assert resumed.equals(rows_of(long_experiment(), tmp_path / "b"))
 
 
 def deadly(asker):
@@ -144,13 +139,9 @@ def test_a_scheduler_that_does_not_answer(tmp_path, monkeypatch, capsys):
     assert not list(tmp_path.rglob("*"))
 
 
-@pytest.mark.parametrize("address", ["nothing", "http://127.0.0.1:8786", "tcp://127.0.0.1:port"])
-def test_an_address_that_is_none(address, tmp_path):
-    refused(ClusterFailed(f"no Dask scheduler answers at '{address}'"), experiment(), address, tmp_path)
-
-
-def test_the_address_of_a_worker(cluster, tmp_path):
-    address = cluster.workers[0].worker_address
+@pytest.mark.parametrize("address", ["nothing", "http://127.0.0.1:8786", "tcp://127.0.0.1:port", "of a worker"])
+def test_an_address_that_is_none(address, cluster, tmp_path):
+    address = cluster.workers[0].worker_address if address == "of a worker" else address
     refused(ClusterFailed(f"no Dask scheduler answers at '{address}'"), experiment(), address, tmp_path)
 
 
@@ -160,7 +151,7 @@ def test_a_worker_with_other_code(tmp_path):
     shutil.copytree(SOURCE, copy, ignore=shutil.ignore_patterns("__pycache__"))
     with (copy / "bestarm" / "metrics.py").open("a", encoding="utf-8") as file:
         file.write("CHANGED = True\n")
-    with distributed.LocalCluster(n_workers=0, protocol="tcp", dashboard_address=":0") as empty:
+    with local_cluster(n_workers=0) as empty:
         options = ["--nthreads", "1", "--no-nanny", "--no-dashboard"]
         worker = subprocess.Popen(
             [sys.executable, "-m", "dask", "worker", empty.scheduler_address, *options],
@@ -177,18 +168,15 @@ def test_a_worker_with_other_code(tmp_path):
 
 def test_a_worker_of_several_threads(tmp_path):
     """Blocks in threads of one process would share what is one process's."""
-    with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=2, processes=False, protocol="tcp", dashboard_address=":0"
-    ) as threads:
+    with local_cluster(n_workers=1, threads_per_worker=2, processes=False) as threads:
         words = r"the worker tcp://\S+ has 2 threads, .* start it with --nthreads 1"
         refused(ClusterFailed(words), experiment(), threads.scheduler_address, tmp_path)
 
 
 def test_a_worker_that_lacks_a_module(cluster, tmp_path, monkeypatch):
     """The experiment is written in a module that only the process that asks can import."""
-    (tmp_path / "only_here.py").write_text(
-        "from small_experiments import bandit\ndef problem():\n    return bandit()\n"
-    )
+    source = "from small_experiments import bandit\ndef problem():\n    return bandit()\n"
+    (tmp_path / "only_here.py").write_text(source)
     monkeypatch.syspath_prepend(tmp_path)
     import only_here
 

@@ -360,9 +360,7 @@ def test_a_policy_that_no_file_holds_is_refused():
         definitions.forget()
 
 
-PRESET = (
-    OWN
-    + """
+PRESET = f"""{OWN}
 
 from bestarm.presets import preset
 
@@ -375,7 +373,11 @@ class Thrice(Evenly):
 def runs(rounds):
     return Thrice()
 """
-)
+
+
+def preset_with(lines: str) -> str:
+    """Return the module with a preset that has other lines."""
+    return PRESET.replace("    rounds: int = 3\n\n\ndef runs", f"    {lines}\n\n\ndef runs")
 
 
 def test_a_preset_is_its_base_with_other_defaults(mine):
@@ -387,10 +389,7 @@ def test_a_preset_is_its_base_with_other_defaults(mine):
     assert code_digest(preset) == code_digest(base)
     assert describe(own.Thrice(rounds=4)) == describe(own.Evenly(rounds=4))
     made = mine(PRESET, "own_preset", "runs")
-    assert (
-        mine(PRESET.replace("rounds: int = 3\n\n\ndef runs", "rounds: int = 4\n\n\ndef runs"), "own_preset", "runs")
-        != made
-    )
+    assert mine(preset_with("rounds: int = 4"), "own_preset", "runs") != made
 
 
 @refusing(
@@ -401,11 +400,7 @@ def test_a_preset_is_its_base_with_other_defaults(mine):
     error=TypeError,
 )
 def test_a_class_that_adds_anything_is_no_preset(line, mine):
-    mine(
-        PRESET.replace("    rounds: int = 3\n\n\ndef runs", f"    rounds: int = 3\n{line}\n\n\ndef runs"),
-        "own_preset",
-        "runs",
-    )
+    mine(preset_with(f"rounds: int = 3\n{line}"), "own_preset", "runs")
 
 
 @pytest.fixture
@@ -520,8 +515,7 @@ class Fault(ast.NodeTransformer):
     def visit_arg(self, node):
         return node
 
-    def visit_Raise(self, node):
-        return node
+    visit_Raise = visit_arg
 
     def visit_Expr(self, node):
         checks = isinstance(node.value, ast.Call) and ast.unparse(node.value.func).startswith("check_")
@@ -538,23 +532,13 @@ def planted(path: Path, name: str, kind: str, number: int) -> str | None:
     tree = ast.parse(source)
     fault = Fault(kind, number)
     for place, statement in enumerate(tree.body):
-        bound = getattr(statement, "name", None) or (
-            statement.targets[0].id
-            if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name)
-            else None
-        )
-        if bound == name and not fault.done:
+        target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+        if name in (getattr(statement, "name", None), getattr(target, "id", None)) and not fault.done:
             tree.body[place] = fault.visit(statement)
     if not fault.done:
         return None
     path.write_text(ast.unparse(ast.fix_missing_locations(tree)), encoding="utf-8")
     return source
-
-
-def file_of(module: str) -> Path:
-    found = names.source_file(module)
-    assert found is not None
-    return found
 
 
 KINDS = ("constant", "line", "stream", "default", "order")
@@ -574,10 +558,11 @@ def test_planted_faults_change_the_key_of_every_family(copied):
             places = ((kind, place) for kind in kinds for place in generator.permutation(len(found)))
             for kind, place in places:
                 module, definition = found[place]
-                if (source := planted(file_of(module), definition, kind, int(generator.integers(2)))) is not None:
+                path = names.source_file(module)
+                if (source := planted(path, definition, kind, int(generator.integers(2)))) is not None:
                     if digest_of(values) == before:
                         missed.append(f"{study} {series}: {kind} in {module}.{definition}")
-                    file_of(module).write_text(source, encoding="utf-8")
+                    path.write_text(source, encoding="utf-8")
                     tried[kind] += 1
                     break
     assert not missed, "\n".join(missed)
@@ -589,7 +574,7 @@ def test_the_beta_of_lemma_1_times_1_001_changes_the_key(copied):
     """It changes 7 of 500 runs, which two runs of each part would not show."""
     values = what_runs(experiments("gpoo")["fig2"], "GPOO")
     before = digest_of(values)
-    path = file_of(next(d for d in reached(*values) if d.name == "lemma1_beta").module)
+    path = names.source_file(next(d for d in reached(*values) if d.name == "lemma1_beta").module)
     head, _, body = path.read_text(encoding="utf-8").partition("def lemma1_beta")
     assert "return " in body
     path.write_text(head + "def lemma1_beta" + body.replace("return ", "return 1.001 * ", 1), encoding="utf-8")

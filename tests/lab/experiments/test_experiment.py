@@ -87,11 +87,8 @@ def test_series_have_labels_problems_policies_and_budgets_of_their_own():
     }
     whole = experiment(series=series, settings={"eta": 3}, budgets=None)
     cells = {(c.series, c.convention, c.budget): c for c in whole.cells("laptop")}
-    assert {name: cells[name, "as_written", None].policy.label for name in list(series)[:3]} == {
-        "A": "A",
-        "A | paired": "A",
-        "C": "D",
-    }
+    labels = {name: cells[name, "as_written", None].policy.label for name in list(series)[:3]}
+    assert labels == {"A": "A", "A | paired": "A", "C": "D"}
     coded = cells["C", "as_coded", None]
     assert coded.policy == MLinGape(2, delta=0.2, label="D").as_coded()
     assert coded.build().label == "plane K=4 gap=2.0"
@@ -102,14 +99,13 @@ def test_series_have_labels_problems_policies_and_budgets_of_their_own():
 
 def test_a_profile_cuts_settings_budgets_and_pulls():
     cut = Scale(2, budgets=[25], settings={"eta": 4}, max_pulls=30)
-    whole = experiment(
-        series={"E": partial(Gse)}, budgets=[20, 40], profiles={"smoke": cut, "laptop": Scale(3), "paper": Scale(9)}
+    profiles = {"smoke": cut, "laptop": Scale(3), "paper": Scale(9)}
+    whole = experiment(series={"E": partial(Gse)}, budgets=[20, 40], profiles=profiles)
+    smoke, paper = (
+        [(c.budget, c.policy.eta, c.max_pulls, c.replications) for c in whole.cells(p)] for p in ("smoke", "paper")
     )
-    assert [(c.budget, c.policy.eta, c.max_pulls, c.replications) for c in whole.cells("smoke")] == [(25, 4, 30, 2)] * 2
-    assert [(c.budget, c.policy.eta, c.max_pulls, c.replications) for c in whole.cells("paper")][:2] == [
-        (20, 2, 10_000, 9),
-        (40, 2, 10_000, 9),
-    ]
+    assert smoke == [(25, 4, 30, 2)] * 2
+    assert paper[:2] == [(20, 2, 10_000, 9), (40, 2, 10_000, 9)]
 
 
 test_what_fits_nothing_is_refused_before_anything_runs = each_refused(
@@ -226,15 +222,16 @@ def test_the_data_behind_a_real_problem_are_in_its_key(monkeypatch):
     assert len({*absent, *before, *keys(computed)}) == 3
 
 
+SCALES: dict[Any, Any] = {"smoke": {"replications": 1}, "laptop": {"replications": 3}}
+
+
 def some_rows(replications: int, seed: int, workers: int, scale: float = 1.0) -> pd.DataFrame:
     return pd.DataFrame({"replication": range(replications), "value": scale * seed})
 
 
 def test_a_computation_is_one_part_called_with_its_settings(tmp_path):
     """Those of the profile come last; data are synthetic unless the rows say otherwise; measured rows outlive code."""
-    plain = Computation(
-        "c", partial(some_rows, scale=2.0), {"smoke": {"replications": 1}, "laptop": {"replications": 3}}
-    )
+    plain = Computation("c", partial(some_rows, scale=2.0), SCALES)
     rows = rows_of(plain, tmp_path)
     assert (rows["value"].tolist(), set(rows["data"])) == ([2.0 * SEED] * 3, {"synthetic"})
     assert rows_of(plain, tmp_path / "b", committed=rows).equals(rows)
@@ -259,7 +256,7 @@ def test_two_profiles_are_the_same_scale_if_they_run_the_same_searches_equally_o
     assert replace(plain, profiles={**plain.profiles, "paper": scale}).same_scale("laptop", "paper")
     for other in (replace(scale, replications=scale.replications + 1), replace(scale, settings={"delta": 0.4})):
         assert not replace(plain, profiles={**plain.profiles, "paper": other}).same_scale("laptop", "paper")
-    made = Computation("made", partial(some_rows), {"smoke": {"replications": 1}, "laptop": {"replications": 3}})
+    made = Computation("made", partial(some_rows), SCALES)
     assert not made.same_scale("laptop", "paper")
     assert replace(made, profiles={**made.profiles, "paper": {"replications": 3}}).same_scale("laptop", "paper")
     assert not replace(made, profiles={**made.profiles, "paper": {"replications": 4}}).same_scale("laptop", "paper")
@@ -267,6 +264,10 @@ def test_two_profiles_are_the_same_scale_if_they_run_the_same_searches_equally_o
 
 def no_rows(seed: int, workers: int, replications: int, steps: int = 1):
     raise AssertionError
+
+
+def computed(**laptop):
+    return Computation("c", partial(no_rows), {**SCALES, "laptop": laptop})
 
 
 test_numbers_and_names_of_a_definition_are_checked_where_it_stands = each_refused(
@@ -286,15 +287,9 @@ test_numbers_and_names_of_a_definition_are_checked_where_it_stands = each_refuse
     (lambda: experiment(series={}), "needs at least one series"),
     (lambda: experiment(vary={"gap": []}), "vary gives no value for gap; leave it out or name some"),
     (
-        lambda: Computation("c", partial(no_rows), {"smoke": {"replications": 1}, "laptop": {"replicatoins": 2}}),
+        lambda: computed(replicatoins=2),
         "c, laptop: no_rows has no setting replicatoins; it has: seed, workers, replications, steps",
     ),
-    (
-        lambda: Computation("c", partial(no_rows), {"smoke": {"replications": 1}, "laptop": {"replications": 0}}),
-        "c, laptop: replications must be a whole number of at least 1, got 0",
-    ),
-    (
-        lambda: Computation("c", partial(no_rows), {"smoke": {"replications": 1}, "laptop": {"steps": 2}}),
-        "c, laptop: replications must be a whole number of at least 1, got None",
-    ),
+    (lambda: computed(replications=0), "c, laptop: replications must be a whole number of at least 1, got 0"),
+    (lambda: computed(steps=2), "c, laptop: replications must be a whole number of at least 1, got None"),
 )

@@ -14,7 +14,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from refusals import refuses
-from small_experiments import SEED, blocks_made, equal, experiment, rows_of
+from small_experiments import SEED, equal, experiment, rows_and_blocks, rows_of
 
 from bestarm.policies.linear.gifa import MLinGape
 
@@ -37,15 +37,15 @@ def slow_experiment():
     return experiment(replications=40, block=2, series={"A": MLinGape(2, sigma=1.0), "B": MLinGape(2, sigma=0.9)})
 
 
+def n_blocks() -> int:
+    parts = slow_experiment().parts("laptop", SEED)
+    return len({(part.key, start) for part in parts for start, _ in part.blocks()})
+
+
 def run(store: Path, workers: int = 1) -> subprocess.Popen:
     """Start a run in a process group of its own, and return it when it begins with the blocks."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", RUN, str(store), str(workers)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+    command, pipe = [sys.executable, "-c", RUN, str(store), str(workers)], subprocess.PIPE
+    process = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
     assert process.stdout.readline() == "ready\n"
     return process
 
@@ -70,12 +70,10 @@ def test_random_kills_change_no_bit(tmp_path, undisturbed, kills):
             os.killpg(process.pid, 9)
         process.communicate()
     whole = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.parquet") if not path.name.startswith(".")}
-    found, parts = [], slow_experiment().parts("laptop", SEED)
-    blocks = len({(part.key, start) for part in parts for start, _ in part.blocks()})
-    made = blocks_made(lambda progress: found.append(rows_of(slow_experiment(), tmp_path, progress=progress)))
-    assert made == blocks - len(whole), "the last run computes what was not there"
+    found, made = rows_and_blocks(slow_experiment(), tmp_path)
+    assert made == n_blocks() - len(whole), "the last run computes what was not there"
     assert all(path.stat().st_mtime_ns == when for path, when in whole.items())
-    assert equal(found[0], rows)
+    assert equal(found, rows)
     workers = sum(1 + number % 2 for number in range(kills))
     assert len(list(tmp_path.rglob("*.tmp"))) <= workers  # what each was writing when it was killed
 
@@ -88,9 +86,7 @@ def test_two_processes_on_one_store_finish_with_the_right_rows(tmp_path, undistu
         out, errors = process.communicate(timeout=300)
         assert (out, errors) == ("done\n", "")
     assert equal(rows_of(slow_experiment(), tmp_path), undisturbed[0])
-    parts = slow_experiment().parts("laptop", SEED)
-    blocks = {(part.key, start) for part in parts for start, _ in part.blocks()}
-    assert len(list(tmp_path.rglob("*.parquet"))) == len(blocks)
+    assert len(list(tmp_path.rglob("*.parquet"))) == n_blocks()
 
 
 def test_a_disk_that_is_full_keeps_what_was_written(tmp_path, undisturbed):
@@ -99,10 +95,8 @@ def test_a_disk_that_is_full_keeps_what_was_written(tmp_path, undisturbed):
     before = len(list(tmp_path.rglob("*.parquet")))
     resource.setrlimit(resource.RLIMIT_FSIZE, (512, hard))
     try:
-        with pytest.raises(
-            OSError, match=r"cannot write results to .*parquet: .*Free the disk or choose another store"
-        ):
-            rows_of(slow_experiment(), tmp_path)
+        words = r"cannot write results to .*parquet: .*Free the disk or choose another store"
+        refuses(lambda: rows_of(slow_experiment(), tmp_path), words, OSError)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert len(list(tmp_path.rglob("*.parquet"))) == before

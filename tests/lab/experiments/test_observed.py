@@ -29,11 +29,9 @@ def test_rows_come_round_by_round_from_the_choices_of_the_search():
 
 @pytest.mark.parametrize("block", [1, 2, 5])
 def test_what_is_seen_depends_on_no_block(block):
-    every = ["replication", "pulls"]
-    whole, parts = (watched(POLICY, PROBLEM(), pulls, [4, 1, 7], seed=3, block=b) for b in (None, block))
-    pd.testing.assert_frame_equal(
-        whole.sort_values(every, ignore_index=True), parts.sort_values(every, ignore_index=True)
-    )
+    both = (watched(POLICY, PROBLEM(), pulls, [4, 1, 7], seed=3, block=b) for b in (None, block))
+    whole, parts = (rows.sort_values(["replication", "pulls"], ignore_index=True) for rows in both)
+    pd.testing.assert_frame_equal(whole, parts)
 
 
 def test_a_look_may_give_frames_mappings_lists_or_nothing():

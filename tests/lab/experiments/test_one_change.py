@@ -6,8 +6,14 @@ import pytest
 
 from bestarm.policies.linear.gse import Gse
 from bestarm.policies.linear.lin_ucb import LinUcb
-from bestarm_lab.experiments.one_change import algorithm_and_change, changed, name_of_change, one_change
-from bestarm_lab.experiments.series import Series, setting_of_each
+from bestarm_lab.experiments.series import (
+    Series,
+    algorithm_and_change,
+    changed,
+    name_of_change,
+    one_change,
+    setting_of_each,
+)
 
 
 @pytest.mark.parametrize(("algorithm", "change"), [("A", "B"), ("LinGIFA (τ^LUCB)", "ρ = 1 in V"), ("A", "b | c")])
@@ -17,24 +23,19 @@ def test_a_name_is_read_back_as_it_was_made(algorithm, change):
 
 
 def test_each_series_differs_in_its_change_alone():
-    found = one_change(
-        "A", partial(LinUcb, alpha=2.0), {"B": {"alpha": 0.5}, "C": {"disjoint": True}}, {"D": {"n_features": 4}}
-    )
+    policies, problems = {"B": {"alpha": 0.5}, "C": {"disjoint": True}}, {"D": {"n_features": 4}}
+    found = one_change("A", partial(LinUcb, alpha=2.0), policies, problems)
     assert list(found) == ["A", "A | B", "A | C", "A | D"]
-    assert [found[name].keywords for name in ("A", "A | B", "A | C")] == [
-        {"alpha": 2.0},
-        {"alpha": 0.5},
-        {"alpha": 2.0, "disjoint": True},
-    ]
+    settings = [found[name].keywords for name in ("A", "A | B", "A | C")]
+    assert settings == [{"alpha": 2.0}, {"alpha": 0.5}, {"alpha": 2.0, "disjoint": True}]
     assert found["A | D"].problem == {"n_features": 4}
     assert found["A | D"].policy.keywords == {"alpha": 2.0}
     assert list(one_change("A", partial(LinUcb), {"B": {"alpha": 0.5}}, itself=False)) == ["A | B"]
 
 
 def test_a_series_keeps_what_is_not_changed():
-    series = Series(
-        partial(Gse), partial(Gse, rounds_down=True), label="A", problem={"n_arms": 8}, replications=5, budgets=[10]
-    )
+    others = {"label": "A", "problem": {"n_arms": 8}, "replications": 5, "budgets": [10]}
+    series = Series(partial(Gse), partial(Gse, rounds_down=True), **others)
     other = changed(series, {"allocation": "greedy"}, {"n_features": 4})
     assert other.policy.keywords == {"allocation": "greedy"}
     assert other.coded.keywords == {"rounds_down": True, "allocation": "greedy"}  # as coded it has the change, too

@@ -11,14 +11,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from refusals import refuses
-from small_experiments import SEED, blocks_made, equal, experiment, rows_of
+from small_experiments import SEED, equal, experiment, rows_and_blocks, rows_of
 
 from bestarm.policies.linear.gifa import Lucb, MLinGape
 from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_lab.experiments.experiment import Series
-from bestarm_lab.experiments.run import make_rows, n_workers, stored_whole
+from bestarm_lab.experiments.run import n_workers, stored_whole
 from bestarm_lab.experiments.scale import Scale
 from bestarm_lab.experiments.store import read_rows, write_rows
 from bestarm_lab.metrics import correct
@@ -34,18 +34,8 @@ def test_rows_are_those_of_the_loop_in_order(tmp_path):
     """Series by series, replications in order, with convention, series, data and key; no wall times."""
     small = experiment()
     frame = rows_of(small, tmp_path)
-    assert list(frame.columns) == [
-        "convention",
-        "series",
-        "replication",
-        "round",
-        "pulls",
-        "stopped",
-        "correct",
-        "simple_regret",
-        "data",
-        "key",
-    ]
+    names = "convention series replication round pulls stopped correct simple_regret data key"
+    assert list(frame.columns) == names.split()
     assert frame["convention"].tolist() == ["as_written"] * 16 + ["as_coded"] * 16
     assert frame["replication"].tolist() == [*range(8)] * 4
     for place, cell in enumerate(small.cells("laptop")):
@@ -73,18 +63,18 @@ def test_block_size_changes_no_row_and_more_replications_none_before(tmp_path):
     frames = [rows_of(experiment(block=size), tmp_path) for size in (4, 1, 3, 100)]
     assert all(equal(frame, frames[0]) for frame in frames)
     few = rows_of(experiment(4), tmp_path / "more")
-    many = []
-    assert blocks_made(lambda progress: many.append(rows_of(experiment(12), tmp_path / "more", progress=progress))) == 8
-    assert few.equals(many[0][many[0]["replication"] < 4].reset_index(drop=True))
+    many, blocks = rows_and_blocks(experiment(12), tmp_path / "more")
+    assert blocks == 8
+    assert few.equals(many[many["replication"] < 4].reset_index(drop=True))
 
 
 def test_one_more_series_computes_only_its_own_blocks(tmp_path):
     rows_of(experiment(), tmp_path)
     policy = MLinGape(2, threshold="heuristic")
     larger = experiment(series={**experiment().series, "C": Lucb(2), "A | again": policy})
-    assert blocks_made(partial(rows_of, larger, tmp_path)) == 4
+    assert rows_and_blocks(larger, tmp_path)[1] == 4
     renamed = experiment(series={"new name": Series(policy, label="A")})
-    assert blocks_made(partial(rows_of, renamed, tmp_path)) == 0
+    assert rows_and_blocks(renamed, tmp_path)[1] == 0
 
 
 def drawn() -> LinearBandit:
@@ -102,13 +92,12 @@ def test_equal_keys_are_computed_once_also_where_they_are_unequally_long(tmp_pat
     """A policy that has a version of its own for neither convention, and a series of fewer runs."""
     policy = MLinGape(2, threshold="heuristic")
     twice = experiment(series={"A": Series(policy.as_coded()), "A | short": Series(policy.as_coded(), replications=6)})
-    frames = []
-    assert blocks_made(lambda progress: frames.append(rows_of(twice, tmp_path / "a", progress=progress))) == 3
-    assert frames[0].groupby(["convention", "series"], sort=False).size().tolist() == [8, 6, 8, 6]
-    assert frames[0]["key"].nunique() == 1
-    for (_, series), rows in frames[0].groupby(["convention", "series"]):
+    frame, blocks = rows_and_blocks(twice, tmp_path / "a")
+    assert (blocks, frame["key"].nunique()) == (3, 1)
+    assert frame.groupby(["convention", "series"], sort=False).size().tolist() == [8, 6, 8, 6]
+    for (_, series), rows in frame.groupby(["convention", "series"]):
         assert rows["replication"].tolist() == list(range(6 if "short" in series else 8))
-    assert rows_of(twice, tmp_path / "b", committed=frames[0]).equals(frames[0])
+    assert rows_of(twice, tmp_path / "b", committed=frame).equals(frame)
 
 
 def test_a_damaged_block_is_reported_and_computed_again(tmp_path, caplog):
@@ -118,15 +107,13 @@ def test_a_damaged_block_is_reported_and_computed_again(tmp_path, caplog):
     for spoil in (lambda: os.truncate(block, 100), lambda: block.write_bytes(blocks_in(tmp_path)[0].read_bytes())):
         spoil()
         caplog.clear()
-        after = []
         with caplog.at_level(logging.WARNING):
-            assert (
-                blocks_made(lambda progress, f=after: f.append(rows_of(experiment(), tmp_path, progress=progress))) == 1
-            )
-        assert [record.levelname for record in caplog.records] == ["WARNING"]
+            after, blocks = rows_and_blocks(experiment(), tmp_path)
+        assert blocks == len(caplog.records) == 1
+        assert caplog.records[0].levelname == "WARNING"
         assert str(block) in caplog.text
-        assert after[0].equals(before)
-        assert blocks_made(partial(rows_of, experiment(), tmp_path)) == 0
+        assert after.equals(before)
+        assert rows_and_blocks(experiment(), tmp_path)[1] == 0
 
 
 def test_a_block_that_vanishes_is_one_clear_error(tmp_path, monkeypatch):
@@ -165,10 +152,8 @@ def test_committed_rows_are_not_used_otherwise(tmp_path, spoil, recomputed):
     """Another key, a missing column, or a block that is not whole: computed again."""
     committed = rows_of(experiment(), tmp_path / "first")
     lies = spoil(committed.assign(pulls=committed["pulls"] + 1))
-    again = []
-    run = partial(rows_of, experiment(), tmp_path / "second", committed=lies)
-    assert blocks_made(lambda progress: again.append(run(progress=progress))) == recomputed
-    assert int((again[0]["pulls"] == committed["pulls"]).sum()) == 4 * recomputed
+    again, blocks = rows_and_blocks(experiment(), tmp_path / "second", committed=lies)
+    assert (blocks, int((again["pulls"] == committed["pulls"]).sum())) == (recomputed, 4 * recomputed)
 
 
 def test_committed_rows_are_looked_up_once_for_each_key(tmp_path):
@@ -177,25 +162,20 @@ def test_committed_rows_are_looked_up_once_for_each_key(tmp_path):
     series = {"A": MLinGape(2, threshold="heuristic")}
     large = experiment(500, 25, series=series, conventions=("as_written",), vary=grid, max_pulls=8)
     parts, rows = large.parts("laptop", SEED), rows_of(replace(large, profiles=ONE_RUN), tmp_path)
-    places = [rows["gap"] == part.columns["gap"] for part in parts]
-    committed = pd.concat(
-        [
-            rows[place].iloc[[0] * 500].assign(key=part.key, replication=range(500))
-            for part, place in zip(parts, places, strict=True)
-        ],
-        ignore_index=True,
-    )
+    of_cells = ((part, rows[rows["gap"] == part.columns["gap"]]) for part in parts)
+    cells = [mine.iloc[[0] * 500].assign(key=part.key, replication=range(500)) for part, mine in of_cells]
+    committed = pd.concat(cells, ignore_index=True)
     began = time.perf_counter()
     assert rows_of(large, tmp_path / "none", committed=committed) is committed
     assert not (tmp_path / "none").exists()
-    run = partial(rows_of, large, tmp_path / "one", committed=committed[committed["replication"] + 1 < committed.index])
-    assert blocks_made(run) == 20
+    but_one = committed[committed["replication"] + 1 < committed.index]
+    assert rows_and_blocks(large, tmp_path / "one", committed=but_one)[1] == 20
     assert time.perf_counter() - began < 30  # a pass over the frame for each block takes minutes
 
 
 def test_profiles_have_rows_of_their_own(tmp_path):
     whole = experiment(profiles={"smoke": Scale(2), "laptop": Scale(4), "paper": Scale(6)}, block=2)
-    frames = {p: make_rows(whole, p, seed=SEED, store=tmp_path) for p in ("smoke", "laptop", "paper")}
+    frames = {p: rows_of(whole, tmp_path, p) for p in ("smoke", "laptop", "paper")}
     assert [len(f) // 4 for f in frames.values()] == [2, 4, 6]
     paper = frames["paper"]
     assert frames["smoke"].equals(paper[paper["replication"] < 2].reset_index(drop=True))

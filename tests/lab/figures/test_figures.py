@@ -1,12 +1,15 @@
 """Figures: styles that can be told apart, lines at their true places, intervals in the possible range, forests."""
 
 import struct
+import subprocess
+import sys
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.colors import to_rgb
+from refusals import refuses
 
 from bestarm_lab.figures.figures import WIDTH, draw_lines, headed, line_panels
 from bestarm_lab.figures.forest_plot import forest, forest_lines
@@ -52,9 +55,20 @@ def test_algorithms_of_a_study_can_be_told_apart_in_colour_and_in_grey(study, na
 
 def test_an_algorithm_of_two_studies_looks_the_same_in_both():
     register_styles({"Greedy": STYLES["Greedy"]})
-    with pytest.raises(ValueError, match="Greedy is drawn as Style"):
-        register_styles({"Greedy": Style("#123456", "o")})
-    assert style_of("Greedy") == STYLES["Greedy"]
+    refused = r"Greedy is drawn as Style.* already, got .*; give both studies one style"
+    refuses(lambda: register_styles({"Greedy": Style("#123456", "o")}), refused)
+    assert style_of("Greedy") == style_of("Greedy | changed") == STYLES["Greedy"] != OTHER
+
+
+def test_a_section_that_loads_nothing_draws_its_algorithms_as_all_others_do():
+    code = (
+        "from bestarm_lab.notebooks.section import Section\n"
+        "from bestarm_lab.figures.styles import OTHER, style_of\n"
+        "Section('dpp_bbo', '02_batches', 'laptop', changed={})\n"
+        "print(style_of('UCB-DPP-MAX') != OTHER, style_of('nobody') == OTHER)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["True", "True"]
 
 
 def test_labels_have_formulas_and_changes_keep_the_look():
@@ -73,6 +87,11 @@ def values(x=(8, 16, 32), series=("GSE-Lin", "OD-LinBAI"), conventions=("as_writ
         for k, v in enumerate(x)
     ]
     return as_values(pd.DataFrame(lines), statistic="accuracy", n=100, profile="smoke")
+
+
+def lines(values, order, **style):
+    """Return axes with lines of some series."""
+    return draw_lines(plt.subplots()[1], values, order, **style)
 
 
 def drawn(figure, label, axis=0):
@@ -99,30 +118,24 @@ def test_a_count_has_ticks_at_whole_numbers(x, whole):
 
 def test_intervals_are_clipped_to_the_possible_range():
     """Low and high ends beyond [0, 1] are drawn at 0 and 1."""
-    _, axis = plt.subplots()
-    draw_lines(axis, values(), ["GSE-Lin"], possible=(0.0, 1.0))
+    axis = lines(values(), ["GSE-Lin"], possible=(0.0, 1.0))
     ends = np.concatenate(axis.containers[0].lines[2][0].get_segments())[:, 1]
     assert (ends.min(), ends.max()) == (0.0, 1.0)
     assert axis.get_ylim() == (-0.02, 1.02)
-    _, axis = plt.subplots()
-    draw_lines(axis, values(), ["GSE-Lin"], possible=(0.0, None), marks="band")
+    axis = lines(values(), ["GSE-Lin"], possible=(0.0, None), marks="band")
     band = axis.collections[0].get_paths()[0].vertices[:, 1]
     assert (band.min(), band.max()) == (0.0, 1.1)
 
 
 def test_zero_counts_are_open_markers_at_their_upper_limit():
     mine = values(series=("GSE-Lin",)).assign(value=[0.1, 0.01, 0.0], low=[0.05, 0.005, 0.0], high=[0.2, 0.02, 0.004])
-    _, axis = plt.subplots()
-    draw_lines(axis, mine, ["GSE-Lin"], log="y")
-    line, open_marks = axis.lines[0], axis.lines[1]
+    line, open_marks, *_ = lines(mine, ["GSE-Lin"], log="y").lines
     assert np.isnan(line.get_ydata()[2])
     assert (open_marks.get_ydata().tolist(), open_marks.get_markerfacecolor()) == ([0.004], "white")
 
 
 def test_words_are_categories_and_never_joined():
-    mine = values(x=("one setting", "another"))
-    _, axis = plt.subplots()
-    draw_lines(axis, mine, ["GSE-Lin", "OD-LinBAI"])
+    axis = lines(values(x=("one setting", "another")), ["GSE-Lin", "OD-LinBAI"])
     first, second = (line for line in axis.lines if line.get_label() in ("GSE-Lin", "OD-LinBAI"))
     assert first.get_linestyle() == "None"
     assert 0 < second.get_xdata()[0] - first.get_xdata()[0] < 0.5
@@ -132,18 +145,9 @@ def test_words_are_categories_and_never_joined():
 def test_panels_are_rows_of_conventions_and_columns_of_panels():
     """Finding and setting stand above, n in the setting, the reference in the legend."""
     mine = values(conventions=("as_written", "as_coded"), panels=("a", "b", "c"))
-    made = line_panels(
-        mine,
-        ["GSE-Lin"],
-        statistic="accuracy",
-        title="A finding.",
-        setting="B = 80",
-        reference=lambda k: 1 / k,
-        reference_label="a guess, 1/K",
-        titles={"c": "C", "a": "A"},
-        x="arms",
-        y="accuracy",
-    )
+    words = {"title": "A finding.", "setting": "B = 80", "titles": {"c": "C", "a": "A"}, "x": "arms", "y": "accuracy"}
+    guess = {"reference": lambda k: 1 / k, "reference_label": "a guess, 1/K"}
+    made = line_panels(mine, ["GSE-Lin"], statistic="accuracy", **words, **guess)
     assert [axis.get_title(loc="left") for axis in made.axes] == ["C", "A", "C", "A"]
     assert "paper's text" in made.axes[0].get_ylabel()
     assert "authors' code" in made.axes[2].get_ylabel()
@@ -177,32 +181,25 @@ def test_a_heading_makes_the_figure_higher_and_not_wider():
     assert figure.texts[0].get_text().count("\n") >= 1
 
 
-EFFECTS = as_values(
-    pd.DataFrame(
-        [
-            ("a", "A", "", 0.5, 0.4, 0.6),
-            ("a", "A", "x", 0.1, 0.05, 0.15),
-            ("a", "A", "still", 0.0, 0.0, 0.0),
-            ("b", "A", "", 0.4, 0.3, 0.5),
-            ("b", "A", "x", -0.2, -0.3, -0.1),
-            ("b", "A", "still", 0.0, 0.0, 0.0),
-            ("b", "B", "", 0.1, 0.1, 0.1),
-            ("b", "B", "y", 0.3, -0.2, 0.4),
-        ],
-        columns=["panel", "series", "x", "value", "low", "high"],
-    ),
-    statistic="change",
-    n=50,
-    profile="smoke",
-)
+LINES = [
+    ("a", "A", "", 0.5, 0.4, 0.6),
+    ("a", "A", "x", 0.1, 0.05, 0.15),
+    ("a", "A", "still", 0.0, 0.0, 0.0),
+    ("b", "A", "", 0.4, 0.3, 0.5),
+    ("b", "A", "x", -0.2, -0.3, -0.1),
+    ("b", "A", "still", 0.0, 0.0, 0.0),
+    ("b", "B", "", 0.1, 0.1, 0.1),
+    ("b", "B", "y", 0.3, -0.2, 0.4),
+]
+EFFECTS = pd.DataFrame(LINES, columns=["panel", "series", "x", "value", "low", "high"])
+EFFECTS = as_values(EFFECTS, statistic="change", n=50, profile="smoke")
+CHANGE = {"statistic": "change", "title": "F", "what": "change"}
 
 
 def test_a_forest_has_one_range_a_key_and_headings():
     """Panels share their lines and their x; a change that changes nothing is named below the title."""
     assert forest_lines(EFFECTS) == [("A", ""), ("A", "x"), ("A", "still"), ("B", ""), ("B", "y")]
-    made = forest(
-        EFFECTS, statistic="change", title="F", what="change", better="lower", titles={"a": "one", "b": "two"}
-    )
+    made = forest(EFFECTS, **CHANGE, better="lower", titles={"a": "one", "b": "two"})
     left, right = made.axes
     assert [label.get_text().strip() for label in left.get_yticklabels()] == ["A", "x", "B", "y"]
     assert left.get_xlim() == right.get_xlim()
@@ -217,7 +214,7 @@ def test_a_forest_has_one_range_a_key_and_headings():
 
 def test_a_forest_in_which_nothing_moves_shows_all_of_it():
     still = EFFECTS[(EFFECTS["series"] == "A") & EFFECTS["x"].isin(["", "still"])]
-    made = forest(still, statistic="change", title="F", what="change")
+    made = forest(still, **CHANGE)
     assert [label.get_text().strip() for label in made.axes[0].get_yticklabels()] == ["A", "still"]
 
 

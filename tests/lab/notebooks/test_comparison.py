@@ -4,34 +4,20 @@ import numpy as np
 import pandas as pd
 
 from bestarm_lab.experiments.store import read_rows, write_rows
+from bestarm_lab.lineage import UNKNOWN, record_processor, who_made
 from bestarm_lab.notebooks import rebuild
-from bestarm_lab.notebooks.comparison import compare_folders, compare_rows, compare_values
+from bestarm_lab.notebooks.rebuild import compare_folders, compare_rows, compare_values
 from bestarm_lab.notebooks.section import markdown_table
 from bestarm_lab.paths import RESULTS
-from bestarm_lab.processors import UNKNOWN, record_processor, who_made
 
 
 def test_comparison_sorts_numbers_into_five_outcomes():
-    old = pd.DataFrame(
-        {
-            "panel": "a",
-            "series": list("uvwx"),
-            "x": np.nan,
-            "statistic": "mean",
-            "convention": "as_written",
-            "value": [1.0, 2.0, 3.0, 4.0],
-            "low": [0.5, 1.0, 2.9, 3.0],
-            "high": [1.5, 3.0, 3.1, 5.0],
-        }
-    )
+    numbers = {"value": [1.0, 2.0, 3.0, 4.0], "low": [0.5, 1.0, 2.9, 3.0], "high": [1.5, 3.0, 3.1, 5.0]}
+    old = pd.DataFrame({"series": list("uvwx"), **numbers})
+    old = old.assign(panel="a", x=np.nan, statistic="mean", convention="as_written")
     found = compare_values(old, old.assign(value=[1.0, 2.5, 3.5, 4.0], series=list("uvwy")))
-    assert found.groupby(level="series").first().to_dict() == {
-        "u": "equal",
-        "v": "within half the wider interval",
-        "w": "moved",
-        "x": "missing",
-        "y": "new",
-    }
+    outcomes = ["equal", "within half the wider interval", "moved", "missing", "new"]
+    assert found.groupby(level="series").first().to_dict() == dict(zip("uvwxy", outcomes, strict=True))
 
 
 def test_comparison_of_folders_reports_numbers_and_changed_verdicts(tmp_path):

@@ -64,15 +64,8 @@ def killed(process: subprocess.Popen, after: float) -> bool:
 
 
 def start(command: list[str], folder: Path, **variables: str) -> subprocess.Popen:
-    return subprocess.Popen(
-        command,
-        cwd=folder,
-        env=os.environ | variables,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+    given = {"cwd": folder, "env": os.environ | variables, "text": True, "start_new_session": True}
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **given)
 
 
 @pytest.fixture
@@ -115,9 +108,8 @@ def test_a_notebook_that_is_killed_publishes_all_or_nothing(house, kills, profil
     _, said = process.communicate(timeout=240)
     assert process.returncode == 0, said
     assert contents(published) == expected
-    outputs = [
-        output["text"] for cell in json.loads(notebook.read_text())["cells"] for output in cell.get("outputs", [])
-    ]
+    cells = json.loads(notebook.read_text())["cells"]
+    outputs = [output["text"] for cell in cells for output in cell.get("outputs", [])]
     assert outputs == [[f"20 figures at {profile}\n"]]
     assert not [p for p in house.rglob(".*") if p.name.startswith(".01_tiny")]
 

@@ -25,10 +25,8 @@ def test_the_page_runs_as_it_stands(capsys, tmp_path, monkeypatch):
     rows, own = found["rows"], published("gse", "fig2")[1]
     assert len({len(mine) for _, mine in rows.groupby("series")}) == 1
     own = own[(own["convention"] == "as_written") & (own["replication"] < 200) & own["n_arms"].isin([8, 16])]
-    theirs = rows[rows["series"] != "mine"]
-    keys = ["series", "n_arms", "budget", "replication"]
-    pd.testing.assert_series_equal(
-        *(f.set_index(keys)["correct"].sort_index() for f in (theirs, own)), check_dtype=False
-    )
+    theirs, keys = rows[rows["series"] != "mine"], ["series", "n_arms", "budget", "replication"]
+    both = (frame.set_index(keys)["correct"].sort_index() for frame in (theirs, own))
+    pd.testing.assert_series_equal(*both, check_dtype=False)
     assert rows.loc[rows["series"] == "mine", "correct"].mean() > 2 / 8  # a guess has 1/8 or 1/16
     assert len([path for path in (tmp_path / "_mine").rglob("*") if path.is_file()]) == 6  # cells of the new one alone

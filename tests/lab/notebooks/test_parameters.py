@@ -14,12 +14,12 @@ import pytest
 from matplotlib import pyplot as plt
 from refusals import refuses, refusing
 
+from bestarm_lab.experiments.changes import with_parameters
 from bestarm_lab.experiments.experiment import Experiment, Series
 from bestarm_lab.experiments.keys import describe
 from bestarm_lab.experiments.scale import PerArm
 from bestarm_lab.figures.figures import headed
 from bestarm_lab.notebooks import section as section_module
-from bestarm_lab.notebooks.parameter_overrides import with_parameters
 from bestarm_lab.notebooks.parameters import REQUIRED, published_parameters, read_value
 from bestarm_lab.notebooks.runner import NotebookFailed, check_parameters, notebooks_of, run_notebook
 from bestarm_lab.notebooks.section import Section
@@ -110,9 +110,7 @@ def test_plain_papermill_refuses_an_unknown_parameter(tmp_path):
     """Papermill itself only warns; the Section ends the notebook before anything is simulated."""
     source = NOTEBOOKS / "gse" / "12_verdicts.ipynb"
     with pytest.raises(papermill.PapermillExecutionError, match="gse/12_verdicts has no parameter budget; it has: "):
-        papermill.execute_notebook(
-            str(source), str(tmp_path / "out.ipynb"), {"budget": 200}, cwd=str(ROOT), progress_bar=False
-        )
+        papermill.execute_notebook(source, tmp_path / "out.ipynb", {"budget": 200}, cwd=str(ROOT), progress_bar=False)
 
 
 @pytest.mark.parametrize(
@@ -155,12 +153,8 @@ def test_changed_replaces_what_is_named_and_nothing_else(fig2):
 
 
 def test_changed_to_what_it_is_changes_no_key(fig2):
-    same = fig2.changed(
-        vary={"n_arms": [8, 16, 32, 64, 128]},
-        budgets=PerArm((10, 20, 50)),
-        problem={"variance": 10.0, "omega": 0.1},
-        settings={"eta": 2},
-    ).cells("laptop")
+    as_it_is = {"vary": {"n_arms": [8, 16, 32, 64, 128]}, "problem": {"variance": 10.0, "omega": 0.1}}
+    same = fig2.changed(**as_it_is, budgets=PerArm((10, 20, 50)), settings={"eta": 2}).cells("laptop")
     assert [(c.policy, str(c.problem)) for c in same] == [(c.policy, str(c.problem)) for c in fig2.cells("laptop")]
 
 
@@ -298,10 +292,8 @@ def test_two_runs_of_one_notebook_at_once_both_end_well(tmp_path, tiny_notebook)
 
 def start(root: Path) -> subprocess.Popen:
     command = "from bestarm_lab.notebooks.runner import run_notebook; run_notebook('gse/01_tiny')"
-    environment, pipe = os.environ | {"BESTARM_ROOT": str(root)}, subprocess.PIPE
-    return subprocess.Popen(
-        [sys.executable, "-c", command], cwd=root, env=environment, stdout=pipe, stderr=pipe, text=True
-    )
+    given = {"cwd": root, "env": os.environ | {"BESTARM_ROOT": str(root)}, "text": True}
+    return subprocess.Popen([sys.executable, "-c", command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, **given)
 
 
 def test_a_failed_notebook_names_the_refusal(monkeypatch, tmp_path):

@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bestarm_lab.notebooks.score import REACH, disagreements, score_figure, score_values, shares
+from bestarm_lab.notebooks.pages import REACH, disagreements, score_figure, score_values, shares
 
 
 def record():

@@ -1,17 +1,24 @@
-"""Narrow figures: the panels of a figure one below the other, for a page as wide as a phone."""
+"""Pictures of finished figures: as a light SVG without pixels, and narrow, for a page as wide as a phone."""
 
+import re
 import textwrap
 import warnings
 from collections.abc import Sequence
+from io import StringIO
 from itertools import pairwise
 from typing import Any
 
+import matplotlib.pyplot as plt
+import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from bestarm_lab.figures.figures import headed, wrapped
+from bestarm_lab.figures.figures import headed, headings, wrapped
 
+_COORDINATE = r"scale\([^)]*\)|-?\d+\.\d{3,}"
+MOST_POINTS = 200  # a cloud with more is embedded as pixels: each point would be an element of its own
 WIDTH = 4.0  # inches: at 390 pixels, letters of 8.5 points are as high as those of small print on a page
 _LEAST = (1.2, 0.3)  # inches of a panel that can be read, without its labels
 _LABELS = 0.75  # inches of a panel's heading, ticks and label of x
@@ -19,14 +26,47 @@ _LONG = 17  # letters of a label beside an axis
 _TWO_LINES = 0.28  # inches between labels of two lines
 
 
+def light_svg(figure: Figure, *, letters: str = "path") -> str:
+    """Return a figure as SVG: clouds of points as pixels, coordinates in hundredths of a point, each style once.
+
+    The same figure gives the same text. Ids and classes are the picture's own, so that it belongs into ``<img>``.
+    Letters are drawn (``"path"``), or written in a font of the reader's (``"none"``), which takes half the room.
+    """
+    for cloud in figure.findobj(PathCollection):
+        cloud.set_rasterized(np.shape(cloud.get_offsets())[0] > MOST_POINTS)
+    written = StringIO()
+    with plt.rc_context({"svg.fonttype": letters}):
+        figure.savefig(written, format="svg", transparent=True, metadata={"Date": None})
+    text = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", written.getvalue(), flags=re.DOTALL)
+    classes: dict[str, str] = {}
+    text = re.sub(r' style="([^"]*)"', lambda m: f' class="{classes.setdefault(m[1], f"s{len(classes)}")}"', text)
+    text = re.sub(r"<[^>]*>", lambda tag: re.sub(_COORDINATE, _hundredths, tag[0]), text)  # not what is written
+    text = _numbered(re.sub(r"\s*\n\s*", "\n", text))
+    styles = "".join(f".{name}{{{style.replace(': ', ':').replace('; ', ';')}}}" for style, name in classes.items())
+    return text.replace("<defs>", f"<style>{styles}</style>\n<defs>", 1).strip() + "\n"
+
+
+def _numbered(text: str) -> str:
+    """Return a picture whose ids are numbers in order: Matplotlib's hang on the last bit of what they name."""
+    ids: dict[str, str] = {}
+    hashed = r'(\bid="|#)((?:[a-zA-Z]|image)[0-9a-f]{10})\b(?=["\)])'
+    return re.sub(hashed, lambda found: f"{found[1]}{ids.setdefault(found[2], f'i{len(ids)}')}", text)
+
+
+def _hundredths(found: re.Match[str]) -> str:
+    """Return a coordinate in hundredths; a scale, by which others are multiplied, as it is."""
+    return found[0] if found[0].startswith("scale") else f"{float(found[0]):.2f}".rstrip("0").rstrip(".")
+
+
 def narrow(figure: Figure) -> bool:
     """Lay a finished figure out anew, 4 inches wide, and return whether every panel has room; a diagram has none.
 
     The figure is changed, and is no longer fit for a wide page.
     """
-    if not figure.axes or any(not axis.axison and _shows(axis) for axis in figure.axes):
+    drawn = [axis for axis in figure.axes if axis.has_data() or axis.texts or axis.patches]  # else a grid's empty place
+    if not figure.axes or not all(axis.axison for axis in drawn):
         return False
-    heads = [text for text in figure.texts if text.get_verticalalignment() == "top"]
+    heads = headings(figure)
     words = [" ".join(text.get_text().split()) for text in heads]
     for text in heads:
         text.remove()
@@ -73,9 +113,8 @@ def _stacked(part: Any) -> float:
         axis.set_ylabel(axis.get_ylabel() or in_row[0].get_ylabel())
         axis.set_xlabel(axis.get_xlabel() or in_column[-1].get_xlabel())
         if not axis.get_title("left"):
-            axis.set_title(
-                next((other.get_title("left") for other in reversed(above) if other.get_title("left")), ""), loc="left"
-            )
+            titles = (other.get_title("left") for other in reversed(above))
+            axis.set_title(next(filter(None, titles), ""), loc="left")
         axis.tick_params(labelbottom=True, labelleft=True)
         labels = [label.get_text() for label in axis.get_yticklabels()]
         room = _inches(axis)[1] / max(1, len(labels)) > _TWO_LINES
@@ -95,11 +134,6 @@ def _below(part: Any, legend: Any) -> float:
     columns = max(1, int(WIDTH / (0.062 * max(map(len, labels)) + 0.62)))
     part.legend(handles, labels, loc="outside lower center", ncols=min(columns, len(labels)))
     return 0.18 * -(-len(labels) // columns) + 0.1
-
-
-def _shows(axis: Axes) -> bool:
-    """Return whether there is anything on axes: without it they are an empty place of a grid."""
-    return axis.has_data() or bool(axis.texts or axis.patches)
 
 
 def _inches(axis: Axes) -> tuple[float, float]:
