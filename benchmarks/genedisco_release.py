@@ -68,8 +68,7 @@ def write_tables(folder: Path) -> None:
     """Write what the release reads: descriptors, effects, symbols of 2019, and HGNC's outdated symbols."""
     from bestarm.gene_symbols import approved_symbols
     from bestarm_lab.datasets.registry import fetch
-    from bestarm_studies.oae.genedisco.descriptors import OLD_NAMES_FILE, group_effects
-    from bestarm_studies.oae.genedisco.screens import SYMBOLS_FILE, screen_target
+    from bestarm_studies.oae.genedisco.gene_tables import OLD_NAMES_FILE, SYMBOLS_FILE, group_effects, screen_target
     from bestarm_studies.oae.genedisco.todays_screen import N_GROUPS, group_means
 
     folder.mkdir(parents=True, exist_ok=True)

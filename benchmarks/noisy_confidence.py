@@ -48,11 +48,10 @@ from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_lab.metrics import correct
 from bestarm_lab.notebooks.section import markdown_table
-from bestarm_studies.gse.logistic_instances import logistic_instance
+from bestarm_studies.gse.instances import logistic_instance
 from bestarm_studies.linear_topm.complexity import random_linear_instance
-from bestarm_studies.linear_topm.instances import classic_instance
+from bestarm_studies.linear_topm.instances import MisspecifiedBandit, classic_instance, misspecified_instance
 from bestarm_studies.linear_topm.lastfm import lastfm_instance
-from bestarm_studies.linear_topm.misspecified import MisspecifiedBandit, misspecified_instance
 
 FILE = Path(__file__).with_suffix(".csv")
 SEED, DELTA, MOST_PULLS = 20261126, 0.05, 30_000

@@ -66,11 +66,10 @@ from bestarm.problems.linear_bandit import LinearBandit, soare_instance
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_lab.metrics import correct
-from bestarm_studies.gse.instances import adaptive_instance, sphere_instance, static_instance
-from bestarm_studies.gse.logistic_instances import logistic_instance
+from bestarm_studies.gse.instances import adaptive_instance, logistic_instance, sphere_instance, static_instance
 from bestarm_studies.gse.tabular import automobile_instance, electric_motor_instance
+from bestarm_studies.linear_topm.instances import MisspecifiedBandit, unexplained_deviation
 from bestarm_studies.linear_topm.lastfm import lastfm_instance
-from bestarm_studies.linear_topm.misspecified import MisspecifiedBandit, unexplained_deviation
 
 RESULTS = Path(__file__).with_suffix(".csv")
 COLUMNS = ("family", "case", "policy", "budget", "runs", "correct", "pulls", "seconds")

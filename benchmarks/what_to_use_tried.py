@@ -24,7 +24,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import cho_solve, cholesky, solve_triangular
 from scipy.optimize import minimize
 from scipy.special import softmax
 from scipy.stats import rankdata
@@ -33,13 +33,46 @@ from benchmarks.what_to_use import found_by
 from benchmarks.what_to_use_cases import POOLS, SCREENS, append, case_of, runs_left
 from benchmarks.what_to_use_comparison import CASES, ranked, read, summary
 from bestarm.interface import FloatArray, IntArray
-from bestarm.models.smooth_gp import UNIFORM, Posterior, SmoothGP, _squares, best_of
+from bestarm.models.smooth_gp import _JITTER, UNIFORM, Posterior, SmoothGP, _squares, best_of
 from bestarm.policies.model_batches import ModelState
-from bestarm.search.any_size import PoolGaussian, PoolNeighbours, covariance, fitted_on, likelihood, priors
+from bestarm.search.any_size import PoolGaussian, PoolNeighbours
 
 FILE = Path(__file__).with_suffix(".csv")
 RUNS = 20
 LEADING = ("more noise", "linear mean", "portfolio")  # led in even runs once: odd ones, too
+
+
+def fitted_on(model: SmoothGP, n: int) -> IntArray:
+    """Return which of n measurements parameters are fitted to, as `SmoothGP` chooses them."""
+    return np.arange(n) if n <= model.most_fitted else np.linspace(0, n - 1, model.most_fitted).astype(np.int64)
+
+
+def priors(model: SmoothGP, d: int) -> FloatArray:
+    """Return centres and deviations of the logarithms of signal, length-scales and noise, shape (2, 2 + d)."""
+    scales = [(2.0**0.5 + 0.5 * np.log(d), model.lengthscale_spread)] * d
+    return np.array([model.signal_prior, *scales, model.noise_prior], dtype=np.float64).T
+
+
+def covariance(model: SmoothGP, theta: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the covariance of rewards, squared scaled distances, and correlations, each of shape (n, n)."""
+    z = x / np.exp(theta[1:-1])
+    squares = _squares(z, z)
+    correlation = model.kernel(squares)
+    found = np.exp(theta[0]) * correlation
+    found[np.diag_indices(len(z))] += np.exp(theta[-1]) + _JITTER * np.exp(theta[0])
+    return found, squares, correlation
+
+
+def likelihood(covariance: FloatArray, y: FloatArray) -> tuple[float, FloatArray] | None:
+    """Return the negative log likelihood, and the matrix whose product with a derivative of the covariance has minus
+    twice its derivative as trace; None where the covariance is not positive definite."""
+    try:
+        lower = cholesky(covariance, lower=True)
+    except np.linalg.LinAlgError:
+        return None
+    gain = cho_solve((lower, True), y)
+    value = 0.5 * float(y @ gain) + float(np.log(np.diag(lower)).sum())
+    return value, np.outer(gain, gain) - cho_solve((lower, True), np.eye(len(y)))
 
 
 def ridge(x: FloatArray, known: IntArray, y: FloatArray) -> FloatArray:
@@ -119,7 +152,8 @@ class Averaged(Ranked):
                 signal, scales, noise = float(np.exp(one[0])), np.exp(one[1:-1]), float(np.exp(one[-1]))
                 lower = cholesky(covariance(self.model, one, x[arms])[0], lower=True)
                 whitened = solve_triangular(lower, y, lower=True)
-                after = Posterior(self.model, scales, signal, noise, x[arms] / scales, lower, whitened)
+                own = np.full(len(arms), noise)
+                after = Posterior(self.model, scales, signal, noise, own, x[arms] / scales, lower, whitened)
                 mean, deviation = after.everywhere(x)
                 means.append(mean)
                 variances.append(deviation**2)

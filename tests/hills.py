@@ -1,4 +1,4 @@
-"""A small search problem for tests of batched searches, and a run that keeps what was asked."""
+"""Searches that keep what was asked and told, and a small problem for batched ones."""
 
 from typing import Any
 
@@ -15,15 +15,24 @@ def hills(n: int = 5, n_arms: int = 60, sigma: float = 0.1) -> NoiselessArms:
     return NoiselessArms("hills", x, np.sin(5 * x[..., 0]) * np.cos(4 * x[..., 1]), sigma)
 
 
-def run(policy: Any, problem: NoiselessArms, streams: Streams, fails: Any = None) -> tuple[Any, list[IntArray]]:
-    """Return the state at the end and the arms of each round; ``fails`` says which rewards are NaN."""
-    state, found = policy.start(problem.arms, streams), []
+def searched(policy: Any, problem: Any, streams: Streams, most: int = 10**9, fails: Any = None) -> tuple[Any, list]:
+    """Return the state after so many rounds or at the end, and what was asked and told in each.
+
+    ``fails`` says of a request and its number which rewards are NaN.
+    """
+    state, log = policy.start(problem.arms, streams), []
     pulled = problem.arms.no_pulls(len(streams.replications))
-    while not policy.finished(state).all():
+    while len(log) < most and not policy.finished(state).all():
         asked = policy.ask(state)
-        found.append(asked.arms)
+        if policy.finished(state).all():
+            break
         totals = problem.rewards(asked, pulled, streams)
-        if fails is not None:
-            totals = np.where(fails(asked, len(found) - 1), np.nan, totals)
-        policy.tell(state, asked, totals)
-    return state, found
+        log.append((asked, totals if fails is None else np.where(fails(asked, len(log)), np.nan, totals)))
+        policy.tell(state, *log[-1])
+    return state, log
+
+
+def run(policy: Any, problem: NoiselessArms, streams: Streams, fails: Any = None) -> tuple[Any, list[IntArray]]:
+    """Return the state at the end and the arms of each round."""
+    state, log = searched(policy, problem, streams, fails=fails)
+    return state, [asked.arms for asked, _ in log]

@@ -7,12 +7,26 @@ from itertools import count
 from typing import Any
 
 import numpy as np
+from pandas import DataFrame
 from scipy.special import expit
 
 from bestarm.designs.rounding import random_order
 from bestarm.interface import Ask
 from bestarm.problems.linear_bandit import LinearBandit
+from bestarm.simulate import simulate
 from bestarm.streams import Streams, uniform
+from bestarm_lab.metrics import correct
+from bestarm_studies.linear_topm.instances import MisspecifiedBandit
+
+
+@dataclass(frozen=True)
+class ConstantKernel:
+    """One value, which may be none of a covariance."""
+
+    value: float
+
+    def K(self, X, X2=None):
+        return np.full((len(X), len(X if X2 is None else X2)), self.value)
 
 
 @dataclass(frozen=True)
@@ -29,6 +43,14 @@ class BernoulliBandit(LinearBandit):
                 totals[r, j] += uniform(key, streams.replications[r], a, pulled[r, a]) < chances[r, a]
                 pulled[r, a] += 1
         return totals
+
+
+def experiment_a(label: str, level: float = 0.0) -> MisspecifiedBandit:
+    """Return experiment A of Réda et al. (2021) by its published law and seed; its fourth best arm deviates."""
+    draws = np.random.RandomState(123456)
+    features, theta = draws.normal(0.0, 5.0, (5, 10)), draws.normal(0.0, 20.0, 5)
+    features = np.ascontiguousarray((features / np.abs(features).max(axis=0)).T)
+    return MisspecifiedBandit(label, features, theta / np.abs(theta).max(), 1.0, deviation=level * (np.arange(10) == 3))
 
 
 def general(seed: int, n_arms: int, n_features: int, kind: type = LinearBandit, sigma: float = 0.8) -> LinearBandit:
@@ -96,6 +118,12 @@ class Bench:
                 if self.draw(len(self.history), first + i) < 1 / n_equal:
                     best = i
         return int(best)
+
+
+def rows(policy: Any, problem: Any, streams: Streams, **options: Any) -> DataFrame:
+    """Return a line for each replication, with whether its answer is correct and the first arm that it names."""
+    metrics = {"correct": correct, "arm": lambda _, recommended: recommended[:, 0].astype(float)}
+    return simulate(policy, problem, streams, metrics=metrics, **options)
 
 
 def settings_of(policy: Any, page: Callable[..., Any]) -> dict[str, Any]:

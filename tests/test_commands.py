@@ -1,4 +1,4 @@
-"""The command line: commands come from packages, lacking extras are named, and what went wrong stands in one line."""
+"""The command line and the one import: commands, lacking extras, endings in one line, public names, what they cost."""
 
 import errno
 import os
@@ -13,6 +13,7 @@ import bestarm
 from bestarm import command_line, plugins
 from bestarm.command_line import main, one_line
 from bestarm_lab import study_packages
+from bestarm_lab.paths import ROOT
 
 TOY = """
 from __future__ import annotations
@@ -169,3 +170,53 @@ def test_bad_endings_of_a_command_stand_in_one_line(monkeypatch, capsys, error, 
     assert main(["x"]) == status
     shown = capsys.readouterr().err
     assert shown.strip() == f"bestarm: {words}"
+
+
+def seconds(code: str) -> float:
+    """Return the least processor seconds that a fresh Python takes for some code, beyond its own start."""
+    script = f"import time\nbegan = time.process_time()\n{code}\nprint('took', time.process_time() - began)"
+    return min(float(run("-c", script, cwd=ROOT).stdout.rsplit("took", 1)[1]) for _ in range(3))
+
+
+def test_importing_is_quick():
+    assert seconds("import bestarm; bestarm.__all__; dir(bestarm)") < 0.2
+
+
+def test_help_is_quick_and_names_the_environment_variables():
+    code = "from bestarm.command_line import main\ntry:\n    main(['--help'])\nexcept SystemExit:\n    pass"
+    assert seconds(code) < 0.5
+    text = " ".join(run("-m", "bestarm", "--help").stdout.split())
+    for name in ("DATA", "STORE", "WORKERS", "FRESH", "OFFLINE"):
+        assert f"BESTARM_{name}," in text
+
+
+@pytest.mark.parametrize("name", bestarm.__all__)
+def test_every_public_name_is_there_and_documented(name):
+    if name == "BatchSearchCV":
+        pytest.importorskip("sklearn", reason="scikit-learn is not installed: pip install 'bestarm[sklearn]'")
+    assert len(getattr(bestarm, name).__doc__) > 20
+    assert name in dir(bestarm)
+
+
+def test_an_unknown_name_is_refused_with_those_that_there_are():
+    with pytest.raises(AttributeError, match=r"no attribute 'mean_opts'; it has: .*mean_opt"):
+        bestarm.mean_opts  # noqa: B018
+
+
+def test_the_version_is_that_of_the_package():
+    assert f'version = "{bestarm.__version__}"' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+
+
+def test_the_first_compilation_is_said_once(tmp_path):
+    """With an empty cache of compiled code, on the standard error; not with a full one."""
+    code = (
+        "import bestarm, numpy as np\n"
+        "state = bestarm.random_batches(2, 2).start(bestarm.Arms(np.eye(4)), bestarm.Streams.first(1))\n"
+        "bestarm.random_batches(2, 2).start(bestarm.Arms(np.eye(4)), bestarm.Streams.first(1))"
+    )
+    for folder, times in ((tmp_path / "empty", 1), (tmp_path / "full", 0)):
+        folder.mkdir()
+        if times == 0:
+            (folder / "x.nbi").touch()
+        shown = run("-c", code, env={"NUMBA_CACHE_DIR": str(folder)})
+        assert (shown.returncode, shown.stderr.count("compiling for the first time")) == (0, times)

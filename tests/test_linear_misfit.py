@@ -4,6 +4,8 @@ import warnings
 
 import numpy as np
 import pytest
+from hills import searched
+from judges import experiment_a
 from refusals import refuses
 from scipy import stats
 
@@ -15,7 +17,6 @@ from bestarm.policies.linear.gifa import Gifa, LinGifa, Lucb, MLinGape
 from bestarm.policies.linear.mislid import MisLid
 from bestarm.streams import Streams
 from bestarm_studies.linear_topm.instances import published_random_instance
-from bestarm_studies.linear_topm.misspecified import MisspecifiedBandit
 
 GIVEN = {"n_best": 3, "threshold": "heuristic"}
 
@@ -46,16 +47,10 @@ def test_totals_of_several_pulls_have_the_level_that_is_said():
 
 def told(policy, bandit, runs, most=3000):
     """Return the answers, the p values at the end of each run, and which answers are wrong."""
-    streams = Streams(20261126, bandit.label, np.arange(runs))
-    state, pulled = policy.start(bandit.arms, streams), bandit.arms.no_pulls(runs)
+    state, log = searched(policy, bandit, Streams(20261126, bandit.label, np.arange(runs)), most)
     tally = np.zeros((runs, bandit.arms.n_arms, 4))
-    for _ in range(most):
-        asked = policy.ask(state)
-        if policy.finished(state).all():
-            break
-        totals = bandit.rewards(asked, pulled, streams)
+    for asked, totals in log:
         note_rewards(tally, asked.arms, asked.counts, totals)
-        policy.tell(state, asked, totals)
     best = np.argsort(-bandit.means[0])[: policy.n_best]
     wrong = ~np.isin(policy.recommend(state), best).all(axis=1)
     return np.array([tallied_misfit(bandit.features, row).p_value for row in tally]), wrong
@@ -69,13 +64,8 @@ def test_false_alarms_are_as_rare_as_said_where_a_policy_chose_the_pulls(policy)
 
 
 def test_wrong_answers_given_with_certainty_are_warned_of():
-    """Experiment A at c = 5, drawn as in test_mislid: recorded, 94.6% of LinGapE's answers are wrong."""
-    rng = np.random.RandomState(123456)
-    features = rng.normal(0.0, 5.0, (5, 10))
-    theta = rng.normal(0.0, 20.0, 5)
-    features, theta = np.ascontiguousarray((features / np.abs(features).max(axis=0)).T), theta / np.abs(theta).max()
-    bandit = MisspecifiedBandit("A", features, theta, 1.0, deviation=5.0 * (np.arange(10) == 3))
-    p, wrong = told(MLinGape(sigma=1.0, regulariser=1.0, **GIVEN), bandit, 300)
+    """Experiment A at c = 5: recorded, 94.6% of LinGapE's answers are wrong."""
+    p, wrong = told(MLinGape(sigma=1.0, regulariser=1.0, **GIVEN), experiment_a("A", 5.0), 300)
     assert wrong.mean() > 0.9
     assert (p[wrong] < 0.001).mean() > 0.97
 

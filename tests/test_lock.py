@@ -1,5 +1,6 @@
-"""The lock: every package at one version with hashes, no more and no less than the project needs."""
+"""The lock: each package at one version with hashes, as many as needed; conda's environment; the audit."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -140,3 +142,85 @@ def test_setup_asks_for_hashes_and_then_for_torch(commands):
     assert "--require-hashes --requirement locks/requirements.lock " in hashed
     assert "--requirement locks/torch.lock " in torch
     assert "--no-deps --editable . " in project
+
+
+CONDA_NAMES = {"pytorch": "torch"}
+NOT_OURS = {"python", "pip", "make"}
+LISTED = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))["dependencies"]
+PIP = next(part["pip"] for part in LISTED if isinstance(part, dict))
+
+
+def test_it_lists_what_is_declared_at_the_locked_versions():
+    conda = dict(part.split("=") for part in LISTED if isinstance(part, str) and "=" in part)
+    found = {canonicalize_name(CONDA_NAMES.get(name, name)): number for name, number in conda.items()}
+    found |= {canonicalize_name(r.name): version(r) for r in map(Requirement, PIP)}
+    names = {canonicalize_name(requirement.name) for requirement in declared()}
+    assert found.keys() - NOT_OURS == names
+    assert {name: version(LOCKED[name]) for name in names} == {name: found[name] for name in names}
+
+
+def tried(*arguments: str) -> subprocess.CompletedProcess:
+    """Let pip say what it would install, without asking twice."""
+    command = [sys.executable, "-m", "pip", "install", "--dry-run", "--no-deps", "--ignore-installed", "--retries", "0"]
+    return subprocess.run([*command, "--timeout", "20", *arguments], capture_output=True, text=True, check=False)
+
+
+def test_pip_accepts_its_part(tmp_path):
+    path = tmp_path / "requirements.txt"
+    path.write_text("\n".join(PIP) + "\n")
+    found = tried("--requirement", str(path))
+    if found.returncode and tried(f"packaging=={version(LOCKED['packaging'])}").returncode:
+        pytest.skip("no package index answers here")
+    assert found.returncode == 0, found.stderr
+    last = found.stdout.splitlines()[-1]
+    assert last.startswith("Would install ")
+    assert len(last.split()) == 2 + len(PIP)
+
+
+# The audit says what was not audited, in one line, and never calls that a success. Python and pip-audit are replaced by
+# scripts, so that nothing is asked of any network.
+N_LOCKED = len(LOCKED)
+NOT = "were NOT audited."
+TABLE = "Name Version ID Fix Versions\\n---- ------- -- ------------\\nnumpy 1.0 PYSEC-1 2.0\\n"
+SKIPPED = "numpy Dependency not found on PyPI and could not be audited: numpy (2.4.6)\\n"
+NO_ROUTE = "echo Traceback >&2; echo 'ConnectionError: no route' >&2; exit 1"
+NOTHING_KNOWN = f"for i in $(seq {N_LOCKED}); do printf '{SKIPPED}'; done"
+NO_DATABASE = "no database of vulnerabilities answers here"
+DOES_NOT_KNOW = f"the database that answers here does not know {{}} of {N_LOCKED} dependencies; those {NOT}"
+NONE_IN = f"no known vulnerability in {{}} of {N_LOCKED} dependencies."
+
+
+@pytest.mark.parametrize(
+    ("pip", "audit", "status", "lines"),
+    [
+        ("exit 1", "exit 0", 0, [f"pip-audit cannot be installed here; the dependencies {NOT}"]),
+        ("exit 0", NO_ROUTE, 0, [f"{NO_DATABASE} (ConnectionError: no route); the dependencies {NOT}"]),
+        ("exit 0", NOTHING_KNOWN, 0, [DOES_NOT_KNOW.format(N_LOCKED)]),
+        ("exit 0", f"printf '{SKIPPED}'", 0, [DOES_NOT_KNOW.format(1), NONE_IN.format(N_LOCKED - 1)]),
+        ("exit 0", "echo fine >&2", 0, [NONE_IN.format(N_LOCKED)]),
+        ("exit 0", f"printf '{TABLE}'; exit 1", 1, ["numpy 1.0 PYSEC-1 2.0"]),
+    ],
+)
+def test_the_audit_says_what_it_did(tmp_path, pip, audit, status, lines):
+    """Not installed, no database, one that knows nothing or little, all well, a finding."""
+    if shutil.which("bash") is None:
+        pytest.skip("there is no bash here")
+    fake = tmp_path / "python3"
+    fake.write_text(
+        "#!/usr/bin/env bash\n"
+        'mkdir -p "$3/bin"\n'
+        f"printf '#!/usr/bin/env bash\\n%s\\n' {shell(pip)} > \"$3/bin/pip\"\n"
+        f"printf '#!/usr/bin/env bash\\n%s\\n' {shell(audit)} > \"$3/bin/pip-audit\"\n"
+        'chmod +x "$3/bin/pip" "$3/bin/pip-audit"\n'
+    )
+    fake.chmod(0o755)
+    env = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    found = subprocess.run(["bash", str(ROOT / ".ci" / "audit")], capture_output=True, text=True, env=env, check=False)
+    assert (found.returncode, found.stderr) == (status, "")
+    said = found.stdout.splitlines()
+    assert said[-len(lines) :] == ([f"audit: {line}" for line in lines] if status == 0 else lines)
+    assert len(said) == (len(lines) if status == 0 else 3)
+
+
+def shell(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"

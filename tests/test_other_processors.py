@@ -17,7 +17,7 @@ from numpy._core._multiarray_umath import __cpu_features__
 
 from bestarm.models.fused_tiles import FEATURES, TRIPLE
 from bestarm_lab.experiments.run import make_rows
-from bestarm_lab.notebooks.comparison import compare_rows
+from bestarm_lab.notebooks.rebuild import compare_rows
 from bestarm_lab.study import load_study, project_seed
 
 PATHS = {

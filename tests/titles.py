@@ -1,17 +1,17 @@
 """Titles of figures: they stand in the code of the notebook that draws the figure, and are true of its values.
 
 What a title claims stands in the section's ``quoted.yaml``. Where it takes more than that can say, a test file has a
-predicate over the figure's CSV, and three lines that ``test_titles.py`` looks for::
+predicate over the figure's CSV, of which a line makes a test that ``test_titles.py`` finds::
 
-    @pytest.mark.parametrize("title", [Title("gse", "01_problem", "gaps", "In six of eight ...", gaps)])
-    def test_a_title_is_true(title):
-        title.check()
+    @titled("gse/01_problem/gaps", "In six of eight ...")
+    def test_gaps(values): ...
 """
 
 import importlib.util
 import json
+import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -69,12 +69,18 @@ def _module(path: Path) -> ModuleType:
     return module
 
 
-def _given(function: object) -> Iterator[Title]:
-    """Return the titles over which a test is parametrized, if it checks what it is given."""
-    for mark in getattr(function, "pytestmark", []):
-        if mark.name == "parametrize" and "check" in function.__code__.co_names:
-            for case in mark.args[1]:
-                yield from (c for c in getattr(case, "values", [case]) if isinstance(c, Title))
+def titled(figure: str, text: str) -> Callable[[Callable[[pd.DataFrame], bool]], Callable[[], None]]:
+    """Make a test of a predicate: the notebook gives the figure this title, which is true of the figure's values."""
+
+    def decorated(holds: Callable[[pd.DataFrame], bool]) -> Callable[[], None]:
+        def test() -> None:
+            title.check()
+
+        title = Title(*figure.split("/"), text, holds)
+        test.title = title
+        return test
+
+    return decorated
 
 
 def _true(entry: Quoted, values: pd.DataFrame) -> bool:
@@ -82,9 +88,13 @@ def _true(entry: Quoted, values: pd.DataFrame) -> bool:
 
 
 def checked() -> list[Title]:
-    files = [path for path in sorted(Path(__file__).parent.rglob("test_*.py")) if "Title(" in path.read_text("utf-8")]
+    known = re.compile(r"titled\(|Title\(")
+    files = [path for path in sorted(Path(__file__).parent.rglob("test_*.py")) if known.search(path.read_text("utf-8"))]
     tests = [f for file in files for name, f in vars(_module(file)).items() if name.startswith("test_")]
     entries = [entry for study in study_names() for entry in quoted(study) if entry.figure]
-    return [title for test in tests for title in _given(test)] + [
-        Title(entry.study, entry.part, entry.figure, entry.text, partial(_true, entry)) for entry in entries
+    marks = [m for test in tests for m in getattr(test, "pytestmark", []) if m.name == "parametrize"]
+    return [
+        *(test.title for test in tests if hasattr(test, "title")),
+        *(case for mark in marks for case in mark.args[1] if isinstance(case, Title)),
+        *(Title(entry.study, entry.part, entry.figure, entry.text, partial(_true, entry)) for entry in entries),
     ]

@@ -5,18 +5,7 @@ import pytest
 from refusals import refuses
 from scipy.integrate import solve_ivp
 
-from bestarm_objectives.walker import walking
-from bestarm_objectives.walker.mechanics import (
-    LEG,
-    STEP_ANGLE,
-    accelerations,
-    before_impact,
-    energy,
-    impact,
-    inertia,
-    motion,
-    outputs,
-)
+from bestarm_objectives.walker import mechanics, walking
 
 A = np.array(walking.NOMINAL)
 STATES = np.random.default_rng(0).normal(0, 0.4, (20, 6))
@@ -25,9 +14,9 @@ STATES = np.random.default_rng(0).normal(0, 0.4, (20, 6))
 def test_without_torques_energy_is_conserved():
     """Over half a second of free motion the energy changes by less than 1e-8 of itself."""
     start, free = [-0.3, 0.3, 0.4, 1.0, -0.5, 0.2], np.zeros(2)
-    rates = lambda t, s: np.concatenate([s[3:], accelerations(s, free)])  # noqa: E731
+    rates = lambda t, s: np.concatenate([s[3:], mechanics.accelerations(s, free)])  # noqa: E731
     solved = solve_ivp(rates, (0, 0.5), np.array(start), rtol=1e-11, atol=1e-12)
-    energies = [energy(np.ascontiguousarray(s)) for s in solved.y.T]
+    energies = [mechanics.energy(np.ascontiguousarray(s)) for s in solved.y.T]
     np.testing.assert_allclose(energies, energies[0], rtol=1e-8)
 
 
@@ -35,8 +24,8 @@ def test_power_of_the_torques_is_the_change_of_energy():
     """Along a motion dE/dt = u_1 (w_3 - w_1) + u_2 (w_3 - w_2), by central differences."""
     for state in STATES:
         torques = np.array([3.0, -2.0])
-        rate = np.concatenate([state[3:], accelerations(state, torques)])
-        change = (energy(state + 1e-6 * rate) - energy(state - 1e-6 * rate)) / 2e-6
+        rate = np.concatenate([state[3:], mechanics.accelerations(state, torques)])
+        change = (mechanics.energy(state + 1e-6 * rate) - mechanics.energy(state - 1e-6 * rate)) / 2e-6
         power = torques @ (state[5] - state[3:5])
         assert change == pytest.approx(power, rel=1e-5, abs=1e-5)
 
@@ -44,42 +33,48 @@ def test_power_of_the_torques_is_the_change_of_energy():
 def test_mirror_image():
     """With all angles, rates and torques reversed, accelerations and the state after an impact are reversed."""
     for state in STATES:
-        turned, plain = accelerations(-state, np.array([-1.0, 2.0])), accelerations(state, np.array([1.0, -2.0]))
+        turned, plain = (
+            mechanics.accelerations(-state, np.array([-1.0, 2.0])),
+            mechanics.accelerations(state, np.array([1.0, -2.0])),
+        )
         np.testing.assert_allclose(turned, -plain, atol=1e-10)
-        np.testing.assert_allclose(impact(-state)[0], -impact(state)[0], atol=1e-10)
+        np.testing.assert_allclose(mechanics.impact(-state)[0], -mechanics.impact(state)[0], atol=1e-10)
 
 
 def test_controller_follows_the_finite_time_law():
     """The second derivative of the outputs along the motion is the law, 0 where outputs and their rates are 0."""
     for state in STATES:
-        ahead, behind = (outputs(state + s * motion(state, A), A)[2:] for s in (1e-6, -1e-6))
+        ahead, behind = (mechanics.outputs(state + s * mechanics.motion(state, A), A)[2:] for s in (1e-6, -1e-6))
         rates = (ahead - behind) / 2e-6
-        found = outputs(state, A)
+        found = mechanics.outputs(state, A)
         pulls = []
         for value, rate in zip(found[:2], 0.1 * found[2:], strict=True):
             phi = value + np.sign(rate) * abs(rate) ** 1.1 / 1.1
             pulls.append(100 * (-np.sign(rate) * abs(rate) ** 0.9 - np.sign(phi) * abs(phi) ** (0.9 / 1.1)))
         np.testing.assert_allclose(rates, pulls, rtol=1e-4, atol=1e-3)
-    np.testing.assert_allclose(outputs(before_impact(A, 1.55), A), 0.0, atol=1e-12)
+    np.testing.assert_allclose(mechanics.outputs(mechanics.before_impact(A, 1.55), A), 0.0, atol=1e-12)
 
 
 def test_impact_loses_energy_and_keeps_the_swing_foot_on_the_ground():
     """Kinetic energy falls, the struck foot has no speed after the impact, and legs are exchanged."""
     for rates in np.random.default_rng(1).normal(0, 1, (20, 3)):
-        state = np.concatenate([[STEP_ANGLE, -STEP_ANGLE, 0.3], rates])
-        after, _ = impact(state)
-        np.testing.assert_array_equal(after[:3], [-STEP_ANGLE, STEP_ANGLE, 0.3])
-        assert 0.5 * after[3:] @ inertia(after) @ after[3:] <= 0.5 * rates @ inertia(state) @ rates + 1e-9
+        state = np.concatenate([[mechanics.STEP_ANGLE, -mechanics.STEP_ANGLE, 0.3], rates])
+        after, _ = mechanics.impact(state)
+        np.testing.assert_array_equal(after[:3], [-mechanics.STEP_ANGLE, mechanics.STEP_ANGLE, 0.3])
+        assert (
+            0.5 * after[3:] @ mechanics.inertia(after) @ after[3:]
+            <= 0.5 * rates @ mechanics.inertia(state) @ rates + 1e-9
+        )
 
 
 def test_known_impact():
     """Rates after the impact of the nominal gait, energies before and after, and the ratio of the forces."""
-    state = before_impact(A, 1.55)
-    after, force = impact(state)
+    state = mechanics.before_impact(A, 1.55)
+    after, force = mechanics.impact(state)
     np.testing.assert_allclose(state[2:], [0.4965, 1.55, -2.0318, -0.4315], atol=1e-4)
     np.testing.assert_allclose(after[3:], [0.9268, -0.2393, 1.4839], atol=1e-4)
-    assert energy(state) == pytest.approx(357.30, abs=0.01)
-    assert energy(after) == pytest.approx(335.64, abs=0.01)
+    assert mechanics.energy(state) == pytest.approx(357.30, abs=0.01)
+    assert mechanics.energy(after) == pytest.approx(335.64, abs=0.01)
     assert force[0] / force[1] == pytest.approx(-0.5995, abs=1e-4)
 
 
@@ -89,7 +84,7 @@ def test_nominal_gait_is_steady():
     assert found.outcome == walking.WALKED
     np.testing.assert_allclose(found.step_seconds, 1.1214, atol=2e-4)
     np.testing.assert_allclose(found.ends[:, 3:], [[1.550, -2.032, -0.4315]] * 5, atol=1e-3)
-    assert found.metres == pytest.approx(10 * LEG * np.sin(STEP_ANGLE), rel=1e-5)
+    assert found.metres == pytest.approx(10 * mechanics.LEG * np.sin(mechanics.STEP_ANGLE), rel=1e-5)
     fine = walking.walk(A, relative=1e-7, absolute=1e-8)
     assert found.metres / found.seconds == pytest.approx(fine.metres / fine.seconds, rel=2e-4)
 
@@ -97,13 +92,13 @@ def test_nominal_gait_is_steady():
 def test_walks_agree_with_scipy():
     """The first step of a controller from [0, 1]^8 ends when and where `solve_ivp` says (1e-4)."""
     a = np.full(8, 0.5)
-    start, _ = impact(before_impact(a, 1.55))
+    start, _ = mechanics.impact(mechanics.before_impact(a, 1.55))
 
     def reached(t, state):
-        return state[0] - STEP_ANGLE
+        return state[0] - mechanics.STEP_ANGLE
 
     reached.terminal, reached.direction = True, 1
-    solved = solve_ivp(lambda t, s: motion(s, a), (0, 2), start, rtol=1e-9, atol=1e-10, events=reached)
+    solved = solve_ivp(lambda t, s: mechanics.motion(s, a), (0, 2), start, rtol=1e-9, atol=1e-10, events=reached)
     found = walking.walk(a, n_steps=1)
     assert found.seconds == pytest.approx(solved.t[-1], abs=1e-4)
     np.testing.assert_allclose(found.ends[0], solved.y[:, -1], atol=1e-3)

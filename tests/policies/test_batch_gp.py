@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hills import hills, run
+from hills import hills, run, searched
 from refusals import each_refused
 from scipy import integrate, stats
 
@@ -64,12 +64,7 @@ def sequential(acquisition, rounds: int, **settings) -> batch_gp.BatchGP:
 def after(policy: batch_gp.BatchGP, rounds: int, problem: NoiselessArms | None = None):
     """Return a state after so many rounds."""
     problem = problem or hills()
-    streams = Streams.first(len(problem.means), instance="hills")
-    state, pulled = policy.start(problem.arms, streams), problem.arms.no_pulls(len(streams.replications))
-    for _ in range(rounds):
-        asked = policy.ask(state)
-        policy.tell(state, asked, problem.rewards(asked, pulled, streams))
-    return state
+    return searched(policy, problem, Streams.first(len(problem.means), instance="hills"), rounds)[0]
 
 
 @pytest.mark.parametrize("policy", policies(), ids=lambda p: p.label)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hills import run
 from refusals import each_refused, refuses, refusing
 
 from bestarm.designs.k_dpp import greedy_map
@@ -68,11 +69,7 @@ def others(batch: int, rounds: int) -> list[BatchGP]:
 
 
 def search(policy: BatchGP, points: np.ndarray, values: np.ndarray):
-    state = policy.start(Arms(points), Streams.first(1))
-    while not policy.finished(state).all():
-        asked = policy.ask(state)
-        policy.tell(state, asked, values[asked.arms])
-    return state
+    return run(policy, NoiselessArms("x", points, values[None]), Streams.first(1))[0]
 
 
 @refusing(

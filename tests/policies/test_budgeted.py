@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from judges import BernoulliBandit, general, same_runs
+from judges import BernoulliBandit, general, rows, same_runs
 from refusals import each_refused, refuses
 from scipy import stats
 
@@ -19,9 +19,7 @@ from bestarm.policies.linear.gifa import LinGifa, Lucb, MLinGape
 from bestarm.policies.linear.lin_ucb import LinUcb
 from bestarm.policies.linear.ucb_glm import UcbGlm
 from bestarm.problems.linear_bandit import LinearBandit
-from bestarm.simulate import simulate
 from bestarm.streams import Streams
-from bestarm_lab.metrics import correct
 from bestarm_plain import lingape as page
 
 SEED = 20261120
@@ -49,10 +47,6 @@ class Relabelled:
 
 def instance(seed: int = 3, n_arms: int = 6, n_features: int = 3, kind: type = LinearBandit) -> LinearBandit:
     return general(seed, n_arms, n_features, kind)
-
-
-def rows(policy, problem, streams, **options):
-    return simulate(policy, problem, streams, metrics={"correct": correct}, **options)
 
 
 EVERY_POLICY = {

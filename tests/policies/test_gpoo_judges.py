@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from judges import Bench, settings_of
+from judges import Bench, ConstantKernel, settings_of
 from refusals import each_refused, refused
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 
@@ -293,13 +293,6 @@ test_bad_settings_are_one_clear_error = each_refused(
 )
 
 
-class Negative:
-    """A kernel that is no covariance."""
-
-    def K(self, X, X2=None):
-        return -np.ones((len(X), len(X if X2 is None else X2)))
-
-
 TINY = CellBandit("tiny", lambda x: np.zeros(len(x)), Partition(2, 1, (1.0,), (1.0 + 1e-13,)), 0.1)
 WIDE = {"kernel": {"variance": 1.0, "lengthscale": 1.0}, "delta_scale": 1e9, "delta_ratio": 0.9}
 
@@ -313,7 +306,7 @@ TOO_SMALL = "is too small to be divided: floating point can tell cells apart dow
 SHAPES = r"must return one value for each point, shape \(.*,\) for points of shape .*, got shape"
 test_searches_that_cannot_go_on_are_refused = refused(
     lambda policy, bandit: trace(policy, bandit, n=1),
-    (Gpoo("GPOO", 5, kernel=Negative()), reward_function("f1"), NO_COVARIANCE),
+    (Gpoo("GPOO", 5, kernel=ConstantKernel(-1.0)), reward_function("f1"), NO_COVARIANCE),
     (Gpoo("GPOO", 400, max_depth=60, **WIDE), TINY, TOO_SMALL),
     (Gpoo("GPOO", 10), users(lambda x: np.where(x[:, 0] > 0.7, np.nan, x[:, 0])), r"returns nan at \[0\.8"),
     (Gpoo("GPOO", 10), users(lambda x: x), SHAPES),

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from judges import Bench, BernoulliBandit, same_runs
+from judges import rows as rows_of
 from refusals import refused, refuses
 
 from bestarm.designs.allocation import DESIGNS, AllocationRule
@@ -15,9 +16,7 @@ from bestarm.policies.linear import elimination
 from bestarm.policies.linear.gse import Gse, n_stages
 from bestarm.policies.linear.od_linbai import OdLinBai, schedule
 from bestarm.problems.linear_bandit import LinearBandit
-from bestarm.simulate import simulate
 from bestarm.streams import Streams
-from bestarm_lab.metrics import correct
 from bestarm_plain import gse
 from bestarm_plain.od_linbai import od_linbai
 from bestarm_studies.gse.instances import adaptive_instance
@@ -37,9 +36,7 @@ def sphere(seed: int, n_arms: int, d: int, sigma: float = 0.5, n_sets: int | Non
 
 def run(policy, problem, n: int, seed: int = 0):
     """Return one row for each replication: arm, pulls, correct."""
-    streams = Streams(seed, problem.label, np.arange(n))
-    metrics = {"correct": correct, "arm": lambda _, recommended: recommended[:, 0].astype(float)}
-    return simulate(policy, problem, streams, metrics=metrics)
+    return rows_of(policy, problem, Streams(seed, problem.label, np.arange(n)))
 
 
 def by_library(policy: Gse):

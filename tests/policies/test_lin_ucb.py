@@ -1,18 +1,23 @@
-"""LinUCB, shared and disjoint: against its page, closed forms, limits, refusals."""
+"""LinUCB, shared and disjoint: against its page, closed forms, limits; the design in arm space with many arms."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from judges import Bench, settings_of
+from judges import Bench, rows, settings_of
 from judges import general as instance
 from refusals import refused
 from scipy import stats
 
+from bestarm.interface import Ask
+from bestarm.policies.linear import arm_space, bayes_gap, lin_ucb
+from bestarm.policies.linear.arm_space import ArmSpace
+from bestarm.policies.linear.bayes_gap import BayesGap
+from bestarm.policies.linear.gifa_round import learn as learn_plainly
 from bestarm.policies.linear.lin_ucb import LinUcb
 from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.streams import Streams, standard_normal
-from bestarm_plain.lin_ucb import lin_ucb
+from bestarm_plain import lin_ucb as plain
 
 SEED = 20261120
 SIGMA = 0.8
@@ -25,7 +30,8 @@ def first(values, among=None):
 
 def page_of(problem, streams, policy) -> list[int]:
     bench = Bench(problem, streams)
-    lin_ucb(bench.x, bench.pull, **settings_of(policy, lin_ucb) | {"alpha": policy.exploration}, argmax=first)
+    settings = settings_of(policy, plain.lin_ucb) | {"alpha": policy.exploration}
+    plain.lin_ucb(bench.x, bench.pull, **settings, argmax=first)
     return bench.history
 
 
@@ -131,3 +137,38 @@ test_bad_settings_are_refused = refused(
     ({"delta": 0.0}, r"delta must lie in \(0, 1\)"),
     ({"regulariser": 0.0}, "regulariser must be at least 1e-12, got 0.0"),
 )
+
+
+@pytest.mark.parametrize(("n_arms", "d", "distinct"), [(48, 10, 48), (60, 60, 60), (50, 4, 7), (47, 3, 47)])
+def test_the_recursion_is_the_plain_one(n_arms, d, distinct):
+    """Pulls of few arms and of many, several at a time, failed ones among them."""
+    rng = np.random.default_rng(n_arms)
+    x = rng.standard_normal((3, n_arms, d))
+    gram = x @ x.transpose(0, 2, 1)
+    plain, state = gram.copy(), ArmSpace(**arm_space.start(gram.copy()))
+    means, pulls = np.zeros((3, n_arms)), np.zeros((3, n_arms), dtype=np.int64)
+    fast_means, fast_pulls = means.copy(), pulls.copy()
+    for _ in range(300):
+        arms, counts = rng.integers(distinct, size=(3, 2)), rng.integers(4, size=(3, 2))
+        totals = np.where(rng.random((3, 2)) < 0.1, np.nan, counts * rng.standard_normal((3, 2)))
+        learn_plainly(plain, means, pulls, arms, counts, totals, True)
+        arm_space.learn(state, fast_means, fast_pulls, Ask(arms, counts), totals)
+    np.testing.assert_array_equal(fast_pulls, pulls)
+    np.testing.assert_allclose(fast_means, means, atol=1e-8)
+    np.testing.assert_allclose(arm_space.present(state), plain, atol=1e-8)
+    np.testing.assert_allclose(state.variances, np.einsum("rkk->rk", plain), atol=1e-8)
+    exact = x[0] @ np.linalg.inv(np.eye(d) + (x[0].T * pulls[0]) @ x[0]) @ x[0].T
+    np.testing.assert_allclose(arm_space.present(state)[0], exact, atol=1e-8)
+
+
+@pytest.mark.parametrize("policy", [LinUcb(500, alpha=1.0), BayesGap(500, 0.7), BayesGap(500, 0.7).as_coded()])
+def test_searches_with_many_arms_are_those_of_the_plain_recursion(policy, monkeypatch):
+    """The same recommended arms, run by run."""
+    rng = np.random.default_rng(5)
+    x = rng.standard_normal((50, 6))
+    problem = LinearBandit("many", x / np.linalg.norm(x, axis=1, keepdims=True), rng.standard_normal(6), 0.7)
+    fast = rows(replace(policy), problem, Streams.first(20, instance="many"))
+    monkeypatch.setattr(arm_space, "_MANY", 1000)
+    plain = rows(replace(policy), problem, Streams.first(20, instance="many"))
+    np.testing.assert_array_equal(fast["arm"], plain["arm"])
+    assert {lin_ucb.arm_space, bayes_gap.arm_space} == {arm_space}

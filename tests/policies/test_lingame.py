@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from judges import same_runs
+from judges import rows, same_runs
 from refusals import refused
 from scipy import stats
 from scipy.optimize import minimize
@@ -17,7 +17,6 @@ from scipy.special import log_softmax, logsumexp, softmax
 from bestarm.interface import Ask
 from bestarm.policies.linear.lingame import LinGame, adahedge_gap, adahedge_weights, closest_alternative
 from bestarm.problems.linear_bandit import LinearBandit
-from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_lab.metrics import correct
 from bestarm_plain.lin_game import lin_game
@@ -27,10 +26,6 @@ SEED = 20261120
 SIGMA = 0.5
 HARD = classic_instance(3, 1, 0.1)
 EASY = classic_instance(3, 1, np.pi / 3)
-
-
-def rows(policy: LinGame, problem, streams: Streams):
-    return simulate(policy, problem, streams, metrics={"correct": correct})
 
 
 losses = arrays(np.float64, st.integers(2, 6), elements=st.floats(-20, 20))

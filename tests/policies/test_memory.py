@@ -15,18 +15,15 @@ from bestarm.models import fused_fit, fused_predict
 logging.disable(logging.CRITICAL)
 if sys.argv[1] == "torch":
     fused_fit.cannot_run = fused_predict.cannot_run = lambda training: "a test"
-def begin(hidden):
+def begin(hidden, batches):
     policy = bestarm.mean_opt(batch=2, rounds=4, optimism=0.01, hidden=hidden, steps=3)
     state = policy.start(bestarm.Arms(np.random.default_rng(0).standard_normal((50, 3))), bestarm.Streams.first(1))
-    for _ in range(2):
+    for _ in range(batches):
         asked = policy.ask(state)
         policy.tell(state, asked, asked.counts * 0.5)
     return policy, state
-begin((4, 4))  # compiles
-policy = bestarm.mean_opt(batch=2, rounds=4, optimism=0.01, hidden=(6000, 6000), steps=3)
-state = policy.start(bestarm.Arms(np.random.default_rng(0).standard_normal((50, 3))), bestarm.Streams.first(1))
-asked = policy.ask(state)  # a random batch
-policy.tell(state, asked, asked.counts * 0.5)
+begin((4, 4), 2)  # compiles
+policy, state = begin((6000, 6000), 1)  # a random batch
 used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 hard = resource.getrlimit(resource.RLIMIT_AS)[1]
 resource.setrlimit(resource.RLIMIT_AS, (used + 200 * 2**20, hard))

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from hills import searched
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from judges import experiment_a
 from refusals import refuses
 from scipy.optimize import lsq_linear
 
@@ -13,7 +15,7 @@ from bestarm.policies.linear.mislid import MisLid, closest_alternative, project,
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_lab.metrics import correct
-from bestarm_studies.linear_topm.misspecified import MisspecifiedBandit
+from bestarm_studies.linear_topm.instances import MisspecifiedBandit
 
 SEED = 20261126
 
@@ -112,16 +114,9 @@ def test_a_naive_judge_stops_in_the_same_round_with_the_same_answer(level):
     bandit = MisspecifiedBandit("judge", x, np.zeros(3), 1.0, deviation=means)
     policy = MisLid(2, level, mean_bound=2.0, sigma=1.0)
     streams = Streams(SEED, "judge", np.arange(1))
-    state, pulled, told = policy.start(bandit.arms, streams), bandit.arms.no_pulls(1), []
-    for _ in range(400):
-        asked = policy.ask(state)
-        if policy.finished(state).all():
-            break
-        totals = bandit.rewards(asked, pulled, streams)
-        told.append((asked.arms[0], totals[0]))
-        policy.tell(state, asked, totals)
-    stream = iter(np.concatenate([totals for _, totals in told]))
-    arms = [int(arms[0]) for arms, _ in told[1:]]
+    state, log = searched(policy, bandit, streams, 400)
+    stream = iter(np.concatenate([totals[0] for _, totals in log]))
+    arms = [int(asked.arms[0, 0]) for asked, _ in log[1:]]
     turn, answer = judge(x, 2, level, 2.0, 0.05, lambda ks: np.array([next(stream) for _ in ks]), arms)
     assert turn == (len(arms) if policy.finished(state).all() else None)
     assert answer == set(policy.recommend(state)[0].tolist())
@@ -137,19 +132,6 @@ def test_its_draws_follow_the_learners_weights():
     assert np.abs(counts - 1000).max() < 4 * np.sqrt(4000 * 0.25 * 0.75)
 
 
-def experiment_a(level):
-    """Experiment A of the authors' code: its law at its own seed, 123456; the gap that they print is 0.27856."""
-    rng = np.random.RandomState(123456)
-    features = rng.normal(0.0, 5.0, (5, 10))
-    features /= np.abs(features).max(axis=0)
-    theta = rng.normal(0.0, 20.0, 5)
-    theta /= np.abs(theta).max()
-    means = np.sort(features.T @ theta)[::-1]
-    assert means[2] - means[3] == pytest.approx(0.2785601566147834, abs=1e-12)
-    deviation = np.where(np.arange(10) == 3, level, 0.0)  # the fourth arm by its linear mean
-    return MisspecifiedBandit(f"A c={level:g}", np.ascontiguousarray(features.T), theta, sigma=1.0, deviation=deviation)
-
-
 # mean pulls and standard error of 500 recorded runs each: clreda/misspecified-top-m, results/ExperimentA_c=*, MisLid,
 # commit 1ba047f (2021, MIT); none of them is wrong
 RECORDED = {0.0: (889.56, 24.4), 2.0: (5378.4, 172.3), 5.0: (5156.4, 162.3)}
@@ -162,7 +144,9 @@ def test_recorded_runs_are_met(level, runs):
 
     With 3,000 of ours z is -1.7; 3,000 was chosen after the miss was seen.
     """
-    bandit = experiment_a(level)
+    bandit = experiment_a(f"A c={level:g}", level)
+    linear = np.sort(bandit.features @ bandit.theta)[::-1]
+    assert linear[2] - linear[3] == pytest.approx(0.2785601566147834, abs=1e-12), "the gap that they print"
     policy = MisLid(3, level, mean_bound=float(np.abs(bandit.means).max()), sigma=1.0)
     found = simulate(policy, bandit, Streams(SEED, "A", np.arange(runs)), metrics={"correct": correct})
     recorded, error = RECORDED[level]

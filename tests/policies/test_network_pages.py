@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
+from hills import run
 from judges import Bench
 
 from bestarm.models.minibatches import draw_minibatches
@@ -72,11 +73,8 @@ def test_batches_are_those_of_the_page(name):
     make, given, page = CASES[name]
     settings = SETTINGS | given
     policy: BatchSearch = make(name, BATCH, ROUNDS, standardise=True, **settings)
-    state, pulled, asked = policy.start(PROBLEM.arms, STREAMS), PROBLEM.arms.no_pulls(N), []
-    while not policy.finished(state).all():
-        asked.append(policy.ask(state))
-        policy.tell(state, asked[-1], PROBLEM.rewards(asked[-1], pulled, STREAMS))
-    batches, noise_key = np.array([a.arms for a in asked]), STREAMS.key(f"{name} label noise")
+    state, asked = run(policy, PROBLEM, STREAMS)
+    batches, noise_key = np.array(asked), STREAMS.key(f"{name} label noise")
     for r in range(N):
         bench = Bench(PROBLEM, STREAMS.take(np.array([r])))
 
@@ -98,13 +96,10 @@ def test_batches_of_linear_functions_are_those_of_the_page(size):
     x, theta = rng.standard_normal((40, 24)), rng.standard_normal(24)
     problem, streams = NoiselessArms("linear", x, (x @ theta / np.linalg.norm(theta) / 1.2)[None]), Streams.first(n)
     policy = LinearOae("OAE", size, 1 + 18 // (size + 1))
-    state, pulled, asked = policy.start(problem.arms, streams), problem.arms.no_pulls(n), []
-    while not policy.finished(state).all():
-        asked.append(policy.ask(state))
-        policy.tell(state, asked[-1], problem.rewards(asked[-1], pulled, streams))
+    state, asked = run(policy, problem, streams)
     for r in range(n):
         bench = Bench(problem, streams.take(np.array([r])))
-        answer = linear_oae(x, bench.observe, policy.rounds, asked[0].arms[r].tolist())
+        answer = linear_oae(x, bench.observe, policy.rounds, asked[0][r].tolist())
         for batch, theirs in zip(np.reshape(bench.history, (policy.rounds, size)), asked, strict=True):
-            assert set(batch) == set(theirs.arms[r])
+            assert set(batch) == set(theirs[r])
         assert answer == policy.recommend(state)[r, 0]

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from hills import searched
 from refusals import each_refused
 from scipy import optimize, stats
 
@@ -31,14 +32,8 @@ def problem(seed: int, n_arms: int = 9, d: int = 4, sigma: float = 0.5) -> Linea
 
 
 def search(policy, bandit, n: int):
-    """Return the state after each round of n replications, what was asked and told, and the recommendation."""
-    streams = Streams.first(n, instance=bandit.label)
-    state, pulled, log = policy.start(bandit.arms, streams), bandit.arms.no_pulls(n), []
-    while not policy.finished(state).all():
-        asked = policy.ask(state)
-        totals = bandit.rewards(asked, pulled, streams)
-        log.append((asked, totals))
-        policy.tell(state, asked, totals)
+    """Return what was asked and told in each round of n replications, and the recommendation."""
+    state, log = searched(policy, bandit, Streams.first(n, instance=bandit.label))
     return log, policy.recommend(state)[:, 0]
 
 

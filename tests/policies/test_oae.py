@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from hills import run
+from hills import run, searched
 from refusals import refused, refuses
 from scipy import stats
 
@@ -25,7 +25,7 @@ from bestarm.streams import Streams
 from bestarm_lab.metrics import arm_count, rank
 from bestarm_studies.oae.batch_observer import BatchObserver
 from bestarm_studies.oae.landscapes import landscape
-from bestarm_studies.oae.open_choices.open_landscapes import noisy_landscape
+from bestarm_studies.oae.open_choices.experiments import noisy_landscape
 
 SMALL = {"batch": 3, "rounds": 4, "hidden": (6,), "steps": 25, "standardise": True}
 
@@ -62,10 +62,7 @@ def started(policy, problem, n: int = 3, instance: str = "line"):
 
 
 def after_one_batch(policy, problem, n: int = 3):
-    state = started(policy, problem, n)
-    asked = policy.ask(state)
-    policy.tell(state, asked, problem.rewards(asked, problem.arms.no_pulls(n), Streams.first(n, instance="line")))
-    return state
+    return searched(policy, problem, Streams.first(n, instance="line"), 1)[0]
 
 
 @pytest.mark.parametrize("policy", policies(rounds=9), ids=lambda p: p.label)

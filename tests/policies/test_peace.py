@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from judges import Bench, same_runs
+from judges import rows as rows_of
 from refusals import refused
 from scipy import optimize
 
@@ -11,9 +12,7 @@ from bestarm.designs.width_design import exponentiated_gradient, mirror_descent,
 from bestarm.interface import Ask
 from bestarm.policies.linear.peace import Peace
 from bestarm.problems.linear_bandit import LinearBandit
-from bestarm.simulate import simulate
 from bestarm.streams import Streams
-from bestarm_lab.metrics import correct
 from bestarm_plain import peace as page
 
 KEY = np.uint64(11)
@@ -103,8 +102,7 @@ def problem(seed: int = 0, n_arms: int = 8, d: int = 5, sigma: float = 0.5) -> L
 
 
 def run(policy, bandit, n: int):
-    metrics = {"correct": correct, "arm": lambda _, recommended: recommended[:, 0].astype(float)}
-    return simulate(policy, bandit, Streams(0, bandit.label, np.arange(n)), metrics=metrics)
+    return rows_of(policy, bandit, Streams(0, bandit.label, np.arange(n)))
 
 
 def the_draws(bench: Bench, stages):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from hills import run
 from refusals import refuses
 from scipy import stats
 
@@ -15,7 +16,7 @@ from bestarm.simulate import simulate
 from bestarm.streams import Streams, standard_normal, uniform
 from bestarm_lab.metrics import correct
 from bestarm_studies.gse.tabular import automobile_instance
-from bestarm_studies.linear_topm.misspecified import MisspecifiedBandit
+from bestarm_studies.linear_topm.instances import MisspecifiedBandit
 
 SIGMA = 0.5
 OWN, LINEAR = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0), 10.0 ** np.linspace(-1, 2, 10)
@@ -123,13 +124,7 @@ def test_rewards_in_other_units_change_no_pull():
     bandit, log = instance(4, 6, 3), []
     for unit in (1.0, 1e-6):
         scaled = LinearBandit(bandit.label, bandit.features, unit * bandit.theta, unit * SIGMA)
-        policy, streams, told = TopTwo(40, unit * SIGMA), Streams.first(5, instance=bandit.label), []
-        state, pulled = policy.start(scaled.arms, streams), scaled.arms.no_pulls(5)
-        while not policy.finished(state).all():
-            asked = policy.ask(state)
-            told.append(asked.arms[:, 0])
-            policy.tell(state, asked, scaled.rewards(asked, pulled, streams))
-        log.append(np.stack(told))
+        log.append(run(TopTwo(40, unit * SIGMA), scaled, Streams.first(5, instance=bandit.label))[1])
     np.testing.assert_array_equal(log[0], log[1])
 
 

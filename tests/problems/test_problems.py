@@ -37,17 +37,6 @@ def test_classic_instance_has_the_means_and_norms_of_the_specification(n_arms, n
     assert len(np.unique(problem.features, axis=0)) == n_arms
 
 
-GAPS = [(classic_instance(4, 2, omega), 2, gap) for omega, gap in ((np.pi / 3, 0.5), (np.pi / 6, 0.134), (0.1, 0.005))]
-GAPS += [(published_random_instance(), 3, 0.075), (published_random_instance(), 8, 0.029)]
-
-
-@pytest.mark.parametrize(("problem", "n_best", "gap"), GAPS)
-def test_instances_have_the_printed_gaps(problem, n_best, gap):
-    """1 - cos omega for the three angles of the paper; those of Table 5 for m = 3 and m = 8, to three digits."""
-    ordered = np.sort(problem.means[0])[::-1]
-    assert ordered[n_best - 1] - ordered[n_best] == pytest.approx(gap, abs=5e-4)
-
-
 test_impossible_classic_instances_are_refused = refused(
     lambda arguments: classic_instance(*arguments),
     ((4, 3, 0.5), "n_best must be between 1 and n_arms - 2 = 2, got 3"),

@@ -1,5 +1,6 @@
-"""The pages as files: links lead somewhere, sizes are kept; and what is taken from verdicts, notebooks and docs."""
+"""The pages, replays and manifests as files: links lead somewhere, sizes are kept, all says what was recorded."""
 
+import hashlib
 import json
 import re
 from collections import Counter
@@ -9,16 +10,18 @@ from pathlib import Path
 import bestarm_site.algorithms as algorithms
 import pandas as pd
 import pytest
-from bestarm_site import benchmarks, cards, comparisons, decisions, pages, printed, runs, source
+import yaml
+from bestarm_site import benchmarks, cards, comparisons, decisions, pages, printed, record, runs, source
 from bestarm_site.cards import card
+from bestarm_site.manifests import write
 from bestarm_site.narrow_figures import narrow_of
 from bestarm_site.records import controls, figure_of, number, of_study, plain, printed_in, records, told
 from refusals import refuses
 
 import bestarm
 from benchmarks import what_to_use_comparison as what_to_use
+from bestarm_lab.notebooks.pages import disagreements
 from bestarm_lab.notebooks.runner import notebooks_of
-from bestarm_lab.notebooks.score import disagreements
 from bestarm_lab.paths import ROOT
 from bestarm_lab.study import load_study
 from bestarm_lab.study_packages import claim_ids, study_names
@@ -90,12 +93,10 @@ def test_every_notebook_is_a_chapter(made):
         assert HTML / path.relative_to(ROOT).with_suffix(".html") in made
 
 
-def test_the_site_is_small():
-    if not (HTML / "index.html").is_file():
-        pytest.skip("the site is not made; run `make site-test`")
+def test_the_site_is_small(made):
     assert sum(p.stat().st_size for p in HTML.rglob("*") if p.is_file()) < 60e6
-    home = Links((HTML / "index.html").read_text(encoding="utf-8"))
-    files = {(HTML / a.partition("?")[0]).resolve() for a in home.to if re.search(r"\.(js|css|png|svg)(\?|$)", a)}
+    home = made[HTML / "index.html"].to
+    files = {(HTML / a.partition("?")[0]).resolve() for a in home if re.search(r"\.(js|css|png|svg)(\?|$)", a)}
     without_formulas = {f for f in files if "mathjax" not in f.parts}
     assert "tex-svg" not in (HTML / "index.html").read_text(encoding="utf-8"), "the first page has no formula"
     assert sum(f.stat().st_size for f in without_formulas) + (HTML / "index.html").stat().st_size < 1e6
@@ -389,3 +390,59 @@ def test_figures_are_read_in_titles_and_places():
         *("Figure 1", "Figure 2", "Figure 3"),
         "Table 6",
     ]
+
+
+def test_the_tree_is_what_the_library_does():
+    committed = (record.FOLDER / "tree.json").read_text(encoding="utf-8")
+    assert json.loads(record.recorded("tree")) == json.loads(committed)
+
+
+def test_stages_are_what_the_library_does():
+    """The runs that are shown; those that are only counted take half a minute."""
+    committed = json.loads((record.FOLDER / "gse.json").read_text(encoding="utf-8"))
+    made = json.loads(json.dumps(record.gse_replay(counted=record.SHOWN)))
+    assert [panel["runs"] for panel in made["panels"]] == [panel["runs"] for panel in committed["panels"]]
+    assert made["means"] == committed["means"]
+
+
+def test_the_stale_pair_stops_where_it_was_recorded():
+    shown = json.loads((record.FOLDER / "topm.json").read_text(encoding="utf-8"))["runs"][0]
+    found, stale = record.topm_run(shown["run"])
+    assert record.thinned(shown["run"], found, stale) == shown
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("release")
+    write(folder)
+    return folder
+
+
+def test_every_claim_leads_to_files_with_their_digests(release):
+    told = json.loads((release / "claims.json").read_text(encoding="utf-8"))
+    assert [entry["claim"] for entry in told["claims"]] == list(records())
+    named = {
+        path for e in told["claims"] for kind in ("verdicts", "notebook", "rows", "figure") for path in e.get(kind, [])
+    }
+    assert named <= set(told["sha256"])
+    for path in sorted(named)[::20]:
+        assert hashlib.sha256((ROOT / path).read_bytes()).hexdigest() == told["sha256"][path]
+    tested = [e for e in told["claims"] if any(word != "not run" for word in e["verdict"].values())]
+    assert all(e["notebook"] and e["verdicts"] for e in tested)
+
+
+def test_a_codecheck_finds_every_output(release):
+    text = (release / "codecheck.yml").read_text(encoding="utf-8")
+    assert text.startswith("---\n")
+    told = yaml.safe_load(text)
+    files = [entry["file"] for entry in told["manifest"]]
+    assert len(files) == len(set(files)) > 100
+    assert all((ROOT / file).is_file() and entry for file, entry in zip(files, told["manifest"], strict=True))
+
+
+def test_the_version_is_the_same_everywhere(release):
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert cited["version"] == bestarm.__version__
+    assert f"## {bestarm.__version__}, " in (ROOT / "docs" / "CHANGELOG.md").read_text(encoding="utf-8")
+    for name in ("codemeta.json", ".zenodo.json"):
+        assert json.loads((release / name).read_text(encoding="utf-8"))["version"] == bestarm.__version__

@@ -20,7 +20,7 @@ from bestarm_objectives.drug import files
 from bestarm_objectives.drug.rein_model import read_model, read_observations
 from bestarm_objectives.drug.simulation_log import read_simulation_log
 from bestarm_objectives.fastxml.points import read_points
-from bestarm_studies.dpp_bbo.abalone.snails import read_abalone
+from bestarm_studies.dpp_bbo.abalone.experiments import read_abalone
 from bestarm_studies.linear_topm.lastfm import read_linear_representation
 from bestarm_studies.oae.uci_sets import read_adult, read_bank_marketing, read_bike_sharing, read_blog_feedback
 

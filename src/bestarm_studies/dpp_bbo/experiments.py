@@ -6,8 +6,8 @@ from typing import Any
 
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment
-from bestarm_lab.experiments.one_change import name_of_change
 from bestarm_lab.experiments.scale import Profile, Scale
+from bestarm_lab.experiments.series import name_of_change
 from bestarm_studies.dpp_bbo.batch_observer import BatchObserver
 from bestarm_studies.dpp_bbo.candidate_arms import candidate_regret
 from bestarm_studies.dpp_bbo.series import controls, frozen, learned, published, region_searches

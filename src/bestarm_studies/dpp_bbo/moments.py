@@ -106,17 +106,14 @@ def moment(policy: BatchGP, problem: CandidateArms, streams: Streams) -> Moment:
     first, pulled = policy.ask(state), problem.arms.no_pulls(len(streams.replications))
     if policy.first:
         policy.tell(state, first, problem.rewards(first, pulled, streams))
-        return Moment(policy, state, policy.ask(state).arms, pulled)
+        first = policy.ask(state)
     return Moment(policy, state, first.arms, pulled)
 
 
 def regions(now: Moment, replication: int = 0) -> dict[str, IntArray]:
     r"""Return the arms of two relevance regions: of the paper, :math:`2\beta_{t+1}^{1/2}`, and of Contal's software."""
-    forms = {TEXT: False, CODE: True}
-    return {
-        name: np.flatnonzero(relevance_regions(now.policy, now.state, as_coded)[replication])
-        for name, as_coded in forms.items()
-    }
+    inside = {name: relevance_regions(now.policy, now.state, name == CODE)[replication] for name in (TEXT, CODE)}
+    return {name: np.flatnonzero(arms) for name, arms in inside.items()}
 
 
 def moment_rows(now: Mapping[str, Moment]) -> pd.DataFrame:

@@ -9,7 +9,7 @@ from collections.abc import Collection
 import pandas as pd
 
 from bestarm_lab.claims.robustness import OpenChoice, Substitution
-from bestarm_lab.experiments.one_change import name_of_change
+from bestarm_lab.experiments.series import name_of_change
 from bestarm_studies.dpp_bbo.experiments import ZERO_MEANS
 from bestarm_studies.dpp_bbo.values import EVERYBODY, SEARCHES
 

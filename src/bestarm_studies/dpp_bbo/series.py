@@ -4,26 +4,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from bestarm.policies.gaussian import batch_rules as rules
 from bestarm.policies.gaussian.batch_gp import BatchGP, b_est, gp_bucb, lp_ucb, thompson
-from bestarm.policies.gaussian.batch_rules import (
-    Acquisition,
-    Anywhere,
-    DownUp,
-    EstimatedMaximum,
-    GreedyMap,
-    Hallucinate,
-    KDpp,
-    RegionSampler,
-    Uniform,
-    UpperBound,
-)
 from bestarm.policies.gaussian.gp_state import GPModel
-from bestarm_lab.experiments.one_change import name_of_change
+from bestarm_lab.experiments.series import name_of_change
 from bestarm_studies.dpp_bbo.gp_draws import DRAWN
 
 ROUNDS = {5: 30, 10: 20, 20: 10}  # batches by their size; the paper does not say how many it ran
-ACQUISITIONS: dict[str, Acquisition] = {"UCB": UpperBound(), "EST": EstimatedMaximum()}
-SAMPLERS: dict[str, RegionSampler] = {"MAX": GreedyMap(), "SAMPLE": DownUp(), "UNIFORM": Uniform()}
+ACQUISITIONS: dict[str, rules.Acquisition] = {"UCB": rules.UpperBound(), "EST": rules.EstimatedMaximum()}
+SAMPLERS: dict[str, rules.RegionSampler] = {
+    "MAX": rules.GreedyMap(),
+    "SAMPLE": rules.DownUp(),
+    "UNIFORM": rules.Uniform(),
+}
 # The most probable hyper-parameters given 500 random evaluations: length-scales, signal and noise variance of the
 # function less an offset, over a scale. The offset and the scale also stand for those of fewer than five rewards.
 OFFLINE: dict[str, dict[str, Any]] = {
@@ -81,7 +74,7 @@ def published(batch: int, model: GPModel) -> dict[str, BatchGP]:
 def region_search(acquisition: str, sampler: str, **given: Any) -> BatchGP:
     """Return a search that fills a batch from the relevance region, such as UCB-DPP-MAX of UCB and MAX."""
     label = f"{acquisition}-UNIFORM" if sampler == "UNIFORM" else f"{acquisition}-DPP-{sampler}"
-    return BatchGP(label, rule=KDpp(ACQUISITIONS[acquisition], SAMPLERS[sampler]), **given)
+    return BatchGP(label, rule=rules.KDpp(ACQUISITIONS[acquisition], SAMPLERS[sampler]), **given)
 
 
 def region_searches(given: Mapping[str, Any], samplers: Sequence[str]) -> dict[str, BatchGP]:
@@ -92,7 +85,7 @@ def region_searches(given: Mapping[str, Any], samplers: Sequence[str]) -> dict[s
 
 def sequential(rounds: int, model: GPModel) -> list[BatchGP]:
     """Return searches that ask for one arm at a time."""
-    return [BatchGP(f"sequential {name}", 1, rounds, Hallucinate(a), model) for name, a in ACQUISITIONS.items()]
+    return [BatchGP(f"sequential {name}", 1, rounds, rules.Hallucinate(a), model) for name, a in ACQUISITIONS.items()]
 
 
 def controls(batch: int, model: GPModel) -> dict[str, BatchGP]:
@@ -101,7 +94,7 @@ def controls(batch: int, model: GPModel) -> dict[str, BatchGP]:
     return {
         **region_searches(given, ("UNIFORM",)),
         "Thompson": thompson(**given),
-        "random": BatchGP("random", rule=Anywhere(), **given),
+        "random": BatchGP("random", rule=rules.Anywhere(), **given),
     }
 
 
@@ -118,9 +111,9 @@ def on_draws() -> dict[str, BatchGP]:
         **region_searches(given, tuple(SAMPLERS)),
     }
     for sampler in ("MAX", "SAMPLE"):
-        rule = KDpp(EstimatedMaximum("ESTn"), SAMPLERS[sampler])
+        rule = rules.KDpp(rules.EstimatedMaximum("ESTn"), SAMPLERS[sampler])
         found[name_of_change(f"EST-DPP-{sampler}", "ESTn")] = replace(found[f"EST-DPP-{sampler}"], rule=rule)
     return found
 
 
-EXPLORES = replace(on_draws()["UCB-DPP-MAX"], rule=KDpp(UpperBound(), GreedyMap(repeats=True)))
+EXPLORES = replace(on_draws()["UCB-DPP-MAX"], rule=rules.KDpp(rules.UpperBound(), rules.GreedyMap(repeats=True)))

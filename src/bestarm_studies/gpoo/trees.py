@@ -185,14 +185,10 @@ def tree_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
     round and what it shows: for "tree" x is the centre of a cell, low and high are its ends, and there is one row for
     each of ``depth, leaf, draws, mean, width, delta, bound, truth, chosen``; for "posterior" the statistics are
     ``mean`` with the band's ends, ``f`` and ``observation``."""
-    frames = []
-    nodes = rows[rows["kind"] == "node"]
     base = ["convention", "series", "round"]
-    for name in _NODE:
-        part = nodes[[*base, "low", "high", "replication"]].assign(
-            statistic=name, value=nodes[name].astype(float), x=(nodes["low"] + nodes["high"]) / 2.0
-        )
-        frames.append(part.assign(panel="tree, t = " + part["round"].astype(str)))
+    nodes = rows[rows["kind"] == "node"].astype(dict.fromkeys(_NODE, float))
+    nodes = nodes.assign(x=(nodes["low"] + nodes["high"]) / 2.0, panel="tree, t = " + nodes["round"].astype(str))
+    frames = [nodes.melt([*base, "low", "high", "x", "panel"], _NODE, var_name="statistic")]
     for name, kind, column in _CURVES:
         part = rows[rows["kind"] == kind]
         if part.empty:

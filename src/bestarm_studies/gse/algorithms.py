@@ -13,9 +13,8 @@ from bestarm.policies.linear.lin_ucb import LinUcb
 from bestarm.policies.linear.od_linbai import OdLinBai
 from bestarm.policies.linear.peace import Peace
 from bestarm_lab.experiments.experiment import Experiment, Metric
-from bestarm_lab.experiments.one_change import one_change
 from bestarm_lab.experiments.scale import PerArm, Scale
-from bestarm_lab.experiments.series import Series
+from bestarm_lab.experiments.series import Series, one_change
 from bestarm_lab.metrics import correct, simple_regret
 
 SIGMA = math.sqrt(10.0)  # of a reward of the synthetic linear instances, unless they say otherwise

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 import pandas as pd
 
 from bestarm_lab.claims.robustness import OpenChoice, Substitution
-from bestarm_lab.experiments.one_change import name_of_change
+from bestarm_lab.experiments.series import name_of_change
 
 GSE = ("GSE-Lin", "GSE-Lin-FWG", "GSE-Lin-Greedy", "GSE-Lin-Wynn")
 RIVALS = ("LinUCB", "LinGapE", "LinGapE-Greedy", "BayesGap-Lin", "BayesGap-exp", "BayesGap-M", "Peace", "OD-LinBAI")

@@ -74,14 +74,9 @@ def sample_complexity_figure(
     the smallest value, not at zero."""
     conventions = [c for c in CONVENTIONS if c in set(panels[0].rows["convention"])]
     heights = [0.22 * len(series) + 0.7 for series in order]
+    size = wide(1, sum(heights) + 0.35)
     figure, axes = plt.subplots(
-        len(panels),
-        len(conventions),
-        figsize=wide(1, sum(heights) + 0.35),
-        squeeze=False,
-        sharex="row",
-        sharey="row",
-        height_ratios=heights,
+        len(panels), len(conventions), figsize=size, squeeze=False, sharex="row", sharey="row", height_ratios=heights
     )
     for (letter, _, heading, rows, values), row_axes, series in zip(panels, axes, order, strict=True):
         for convention, axis in zip(conventions, row_axes, strict=True):
@@ -103,8 +98,7 @@ def sample_complexity_figure(
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=3)
     runs = runs_text(pd.concat([values.loc[values["statistic"] == "mean", "n"] for *_, values in panels]))
-    words = [runs, "boxes: quartiles, whiskers: 5% and 95% quantiles", setting]
-    return headed(figure, title, "; ".join(filter(None, words)))
+    return headed(figure, title, runs, "boxes: quartiles, whiskers: 5% and 95% quantiles", setting)
 
 
 def real_figure(

@@ -12,7 +12,7 @@ import numpy as np
 from bestarm.guards.files import says_which_file
 from bestarm.interface import FloatArray
 from bestarm_lab.datasets.registry import fetch
-from bestarm_studies.linear_topm.misspecified import MisspecifiedBandit, unexplained_deviation
+from bestarm_studies.linear_topm.instances import MisspecifiedBandit, unexplained_deviation
 
 
 @dataclass(frozen=True)

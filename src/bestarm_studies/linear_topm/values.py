@@ -10,9 +10,9 @@ import pandas as pd
 from scipy import stats
 
 from bestarm.problems.linear_bandit import LinearBandit
-from bestarm_lab.experiments.one_change import algorithm_and_change
+from bestarm_lab.experiments.series import algorithm_and_change
 from bestarm_lab.figures.values import QUANTILES, as_values, summarise
-from bestarm_studies.linear_topm.misspecified import MisspecifiedBandit
+from bestarm_studies.linear_topm.instances import MisspecifiedBandit
 from bestarm_studies.linear_topm.recorded_runs import RECORDED
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def growth_exponents(rows: Mapping[float, pd.DataFrame]) -> pd.DataFrame:
     log_gap = np.log(list(rows))
     table = []
     for series in next(iter(rows.values()))["series"].unique():
-        pulls = [_pulls_of(frame, series) for frame in rows.values()]
+        pulls = [frame.loc[frame["series"] == series, "pulls"].astype(np.float64) for frame in rows.values()]
         log_mean = np.log([p.mean() for p in pulls])
         errors = np.array([p.std(ddof=1) / p.mean() / np.sqrt(len(p)) for p in pulls])
         design = np.stack([np.ones_like(log_gap), log_gap], axis=1) / errors[:, None]
@@ -109,10 +109,6 @@ def growth_exponents(rows: Mapping[float, pd.DataFrame]) -> pd.DataFrame:
         test = {"chi2": misfit, "p": stats.chi2.sf(misfit, len(log_gap) - 2)}
         table.append(line | test | {"n": min(len(p) for p in pulls)})
     return pd.DataFrame(table)
-
-
-def _pulls_of(rows: pd.DataFrame, series: str) -> pd.Series:
-    return rows.loc[rows["series"] == series].set_index("replication")["pulls"].astype(np.float64)
 
 
 def ratio_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:

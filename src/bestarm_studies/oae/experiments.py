@@ -13,7 +13,6 @@ from bestarm_lab.metrics import arm_count, rank, relative_regret
 from bestarm_studies.oae.batch_observer import BatchObserver
 from bestarm_studies.oae.checks import LEAST_BATCHES
 from bestarm_studies.oae.first_hits import SMALLEST_TAU
-from bestarm_studies.oae.fitted_response import fitted_instance, stand_in_fitted_instance
 from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
 from bestarm_studies.oae.series import (
     CUT,
@@ -37,7 +36,7 @@ from bestarm_studies.oae.series import (
     Hidden,
     scales,
 )
-from bestarm_studies.oae.uci_sets import stand_in_uci_instance, uci_instance
+from bestarm_studies.oae.uci_sets import fitted_instance, stand_in_fitted_instance, stand_in_uci_instance, uci_instance
 
 BATCH = 3
 BICYCLES = ("BikeSharingDay", "BikeSharingHour")
@@ -75,64 +74,53 @@ def on_lines(
     )
 
 
+def _on_tables(
+    title: str,
+    hidden: Hidden,
+    series: Group,
+    problems: tuple[partial[Any], partial[Any]],
+    vary: Mapping[str, Sequence[Any]],
+    *,
+    observe: Any = FOUND,
+    **scale: Any,
+) -> Experiment:
+    """Return searches of tables: ``problems`` are on real data and their stand-in; ``scale`` is for `scales`."""
+    return _search(
+        title=title,
+        problem=problems[0],
+        stand_in=problems[1],
+        vary=vary,
+        settings={"batch": BATCH, "rounds": ROUNDS, "hidden": hidden},
+        series=series,
+        observe=observe,
+        profiles=scales(hidden, **scale),
+    )
+
+
 def on_bikes(
     title: str,
     hidden: Hidden,
     series: Group,
     *,
-    rounds: int = 50,
-    runs: int = RUNS,
-    observe: Any = FOUND,
     subsets: Sequence[int] = (),
-    laptop_runs: int = RUNS,
-    **problem: Any,
+    parts_of_target: bool = False,
+    **given: Any,
 ) -> Experiment:
     """Return searches of the two bicycle tables, or of other subsets of them.
-    ``subsets`` are seeds of `uci_instance`, ``problem`` its other settings."""
-    seeds = {"seed": tuple(subsets)} if subsets else {}
-    return _search(
-        title=title,
-        problem=partial(uci_instance, **problem),
-        stand_in=partial(stand_in_uci_instance, **problem),
-        vary={"name": BICYCLES, **seeds},
-        settings={"batch": BATCH, "rounds": ROUNDS, "hidden": hidden},
-        series=series,
-        observe=observe,
-        profiles=scales(
-            hidden, rounds=rounds, runs=runs, laptop_runs=laptop_runs, smoke={"name": ["BikeSharingDay"]}, **CUT
-        ),
-    )
+    ``subsets`` are seeds of `uci_instance`; ``given``: when a run is over (``observe``), and settings of `scales`."""
+    parts: dict[str, Any] = {"parts_of_target": True} if parts_of_target else {}
+    problems = partial(uci_instance, **parts), partial(stand_in_uci_instance, **parts)
+    vary = {"name": BICYCLES} | ({"seed": tuple(subsets)} if subsets else {})
+    cut = {"rounds": 50, "smoke": {"name": ["BikeSharingDay"]}, **CUT}
+    return _on_tables(title, hidden, series, problems, vary, **cut | given)
 
 
-def on_blogs(
-    title: str,
-    hidden: Hidden,
-    series: Group,
-    *,
-    rounds: int,
-    runs: int = RUNS,
-    laptop_runs: int = RUNS,
-    observe: Any = FOUND,
-) -> Experiment:
-    """Return searches of the blog posts, of which the profiles smoke and laptop take a random subset."""
-    return _search(
-        title=title,
-        problem=partial(uci_instance, name="BlogFeedback"),
-        stand_in=partial(stand_in_uci_instance, name="BlogFeedback"),
-        vary={"n_arms": [BLOG_POSTS]},
-        settings={"batch": BATCH, "rounds": ROUNDS, "hidden": hidden},
-        series=series,
-        observe=observe,
-        profiles=scales(
-            hidden,
-            rounds=rounds,
-            runs=runs,
-            laptop_runs=laptop_runs,
-            smoke={"n_arms": [300]},
-            laptop={"n_arms": [5000]},
-            **CUT,
-        ),
-    )
+def on_blogs(title: str, hidden: Hidden, series: Group, **given: Any) -> Experiment:
+    """Return searches of the blog posts, of which the profiles smoke and laptop take a random subset.
+    ``given``: when a run is over (``observe``), and settings of `scales`, among them the batches (``rounds``)."""
+    problems = partial(uci_instance, name="BlogFeedback"), partial(stand_in_uci_instance, name="BlogFeedback")
+    cut = {"smoke": {"n_arms": [300]}, "laptop": {"n_arms": [5000]}, **CUT}
+    return _on_tables(title, hidden, series, problems, {"n_arms": [BLOG_POSTS]}, **cut, **given)
 
 
 def on_fitted(
@@ -140,16 +128,9 @@ def on_fitted(
 ) -> Experiment:
     """Return searches of tables whose response is a fit of the class that searches.
     ``scale`` is for `scales`; ``teacher`` says how the response of each run is made."""
-    return _search(
-        title=title,
-        problem=partial(fitted_instance, hidden=hidden, **teacher),
-        stand_in=partial(stand_in_fitted_instance, hidden=hidden, **teacher),
-        vary={"name": names},
-        settings={"batch": BATCH, "rounds": ROUNDS, "hidden": hidden},
-        series=series,
-        observe=FOUND,
-        profiles=scales(hidden, laptop_runs=FEW_RUNS, **scale),
-    )
+    makers = fitted_instance, stand_in_fitted_instance
+    real, stand_in = (partial(make, hidden=hidden, **teacher) for make in makers)
+    return _on_tables(title, hidden, series, (real, stand_in), {"name": names}, laptop_runs=FEW_RUNS, **scale)
 
 
 def landscape_searches(runs: Mapping[str, int], **choice: Any) -> dict[str, Experiment]:

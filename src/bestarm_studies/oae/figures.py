@@ -1,6 +1,6 @@
 """Figures of batch searches: when runs find a top arm, and how well classes of networks fit."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -59,16 +59,9 @@ def draw_share_found(axis: Axes, values: pd.DataFrame, order: Sequence[str]) -> 
     ends = ends.sort_values("value")
     for (_, end), height in zip(ends.iterrows(), _apart(ends["value"].to_numpy(dtype=np.float64), 0.085), strict=True):
         colour, marker, _ = style_of(end["series"])
-        mark: dict[str, Any] = {
-            "color": colour,
-            "marker": marker,
-            "ms": 4,
-            "mec": colour if marker == "x" else "black",
-            "mew": 0.4,
-        }
-        axis.plot(
-            1.03, height, **mark | ({"mew": 1.2} if marker == "x" else {}), clip_on=False, transform=axis.transAxes
-        )
+        edge, width = (colour, 1.2) if marker == "x" else ("black", 0.4)
+        mark: dict[str, Any] = {"color": colour, "marker": marker, "ms": 4, "mec": edge, "mew": width}
+        axis.plot(1.03, height, **mark, clip_on=False, transform=axis.transAxes)
         never = f"{end['n'] * (1.0 - end['value']):.0f} never"
         axis.text(1.06, height, never, transform=axis.transAxes, color=colour, size=8, va="center")
     return axis
@@ -99,18 +92,8 @@ def draw_batches(axis: Axes, values: pd.DataFrame, order: Sequence[str]) -> Axes
         if series in order:
             found = mine[(mine["series"] == series) & (mine["x"] == x)]["value"]
             colour, marker, _ = style_of(series)
-            around = marker == "x"
-            axis.plot(
-                [x],
-                found,
-                marker="o" if around else marker,
-                mfc="white",
-                mec=colour,
-                mew=1.2,
-                ms=6 if around else 5,
-                ls="",
-                zorder=3.5 if around else 4,
-            )
+            marker, size, front = ("o", 6, 3.5) if marker == "x" else (marker, 5, 4)
+            axis.plot([x], found, ls="", marker=marker, ms=size, mfc="white", mec=colour, mew=1.2, zorder=front)
     taus = sorted(mine["x"].dropna().unique())
     axis.set_xlim(taus[-1] * 1.25, taus[0] / 1.25)
     axis.set_xticks(taus, [f"{t:g}" for t in taus])
@@ -209,7 +192,10 @@ def _headed_hits(
 ) -> Figure:
     beyond = set(values.loc[values["statistic"] == BEYOND, "series"])
     legend_below(figure, [*order, RANDOM_LAW])
-    _mark_diverged(figure, beyond)
+    labels = {display_label(series) for series in beyond}
+    for text in figure.legends[0].get_texts():
+        if text.get_text() in labels:
+            text.set_text(f"{text.get_text()} †")
     shown = values[values["series"].isin(order) & values["statistic"].isin(["share found", "batches"])]
     words = [runs_text(shown["n"])]
     words += ["bands: 95% intervals"] * ("share" in parts)
@@ -219,10 +205,3 @@ def _headed_hits(
     ] * ("batches" in parts)
     words += [setting, "† some fits gave outputs above $10^4$" if beyond & set(order) else ""]
     return headed(figure, title, *words)
-
-
-def _mark_diverged(figure: Figure, beyond: Collection[str]) -> None:
-    labels = {display_label(series) for series in beyond}
-    for text in figure.legends[0].get_texts():
-        if text.get_text() in labels:
-            text.set_text(f"{text.get_text()} †")

@@ -6,14 +6,30 @@ Of the paper: Appendix E.1.1, Figure 7.
 """
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import njit
 
-from bestarm.interface import FloatArray, IntArray
+from bestarm.interface import Arms, FloatArray, IntArray
 from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm.streams import Streams, uniform
-from bestarm_studies.oae.drawn_arms import DrawnArms
+
+
+class DrawnArms:
+    """A problem whose arms are drawn anew for each replication; a subclass draws them in ``take``."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def label(self) -> str:
+            """Name of the law; a field or a property of the subclass."""
+
+    @property
+    def arms(self) -> Arms:
+        """Refuse: which arms there are depends on the replication."""
+        raise ValueError(f"{self.label}: arms differ by replication; call problem.take(streams.replications) first.")
+
 
 REACH = 10.0
 HOLES = {"one": (1.5, 3.75), "four": (6.0, 7.25)}

@@ -12,7 +12,7 @@ import pandas as pd
 
 from bestarm_lab.claims.cells import Value
 from bestarm_lab.claims.robustness import OpenChoice, Substitution
-from bestarm_studies.oae.checks import RANDOM, VALUES
+from bestarm_studies.oae.checks import RANDOM, VALUES, batch_limit
 from bestarm_studies.oae.experiments import BATCH, SYNTHETIC
 from bestarm_studies.oae.first_hits import random_mean
 from bestarm_studies.oae.open_choices.open_design import CHOICES as DRAWN
@@ -55,15 +55,13 @@ def first_of_design(rows: pd.DataFrame, settings: Mapping[str, Any], column: str
     return table
 
 
-def _limit(rows: pd.DataFrame) -> float:
-    return float(rows["round"].max()) + 1.0
-
-
 def _draws() -> Iterator[OpenChoice]:
     """Yield every draw, read at each quantile; a regret is of no quantile."""
     regret = {"regret_area": Value("regret of the best arm so far over all batches", _wide)}
     firsts = {
-        at: {"first_hit": Value(f"batches until a {at} arm", partial(first_of_design, column=column), limit=_limit)}
+        at: {
+            "first_hit": Value(f"batches until a {at} arm", partial(first_of_design, column=column), limit=batch_limit)
+        }
         for column, at in QUANTILE_WORDS.items()
     }
     for draw, line in drawn_levels(N_DRAWS).iterrows():

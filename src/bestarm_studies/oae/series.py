@@ -8,9 +8,8 @@ from bestarm.policies.batch_search import RandomBatch
 from bestarm.policies.networks.oae import Oae
 from bestarm.policies.networks.oae_ensemble import EnsembleSearch
 from bestarm.policies.networks.oae_sequential import EnsembleSeqB, SeqB
-from bestarm_lab.experiments.one_change import name_of_change
 from bestarm_lab.experiments.scale import Profile, Scale
-from bestarm_lab.experiments.series import Series
+from bestarm_lab.experiments.series import Series, name_of_change
 
 Group = dict[str, Any]
 Hidden = tuple[int, ...]

@@ -2,13 +2,12 @@
 
 import json
 import re
-from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
-import titles
 from prose import prose
+from titles import titled
 
 from bestarm_lab.claims.robustness import KINDS, summary
 from bestarm_lab.paths import FIGURES, NOTEBOOKS
@@ -20,7 +19,6 @@ from bestarm_studies.dpp_bbo.theory.regret import two_stage_bounds
 from bestarm_studies.dpp_bbo.values import RIVALS, SMALLEST, with_batches
 
 STUDY, ESTN = "dpp_bbo", "EST (ESTn)"
-Title = partial(titles.Title, STUDY)
 
 
 def rows(name: str) -> pd.DataFrame:
@@ -100,7 +98,11 @@ def means(values: pd.DataFrame, column: str = "value") -> dict[str, pd.DataFrame
     return {panel: mine.pivot(index="x", columns="series", values=column) for panel, mine in values.groupby("panel")}
 
 
-def controls(values: pd.DataFrame) -> bool:
+@titled(
+    "dpp_bbo/03_synthetic/controls",
+    "SAMPLE is nowhere clearly ahead of uniform arms; on Hartmann-6 it pays almost what random arms pay",
+)
+def test_controls(values: pd.DataFrame) -> bool:
     value, low, high = (means(values, c) for c in ("value", "low", "high"))
     panels = ("Branin-Hoo", "Hartmann-6", "Cosines")
     clear = any((high[p]["UCB-DPP-SAMPLE"] < low[p]["UCB-UNIFORM"]).any() for p in panels)
@@ -108,7 +110,11 @@ def controls(values: pd.DataFrame) -> bool:
     return not clear and 0.9 * paid["random"] < paid["UCB-DPP-SAMPLE"] < paid["random"]
 
 
-def explained_by_trees(values: pd.DataFrame) -> bool:
+@titled(
+    "dpp_bbo/06_fastxml/grid",
+    "In our own FastXML the number of trees matters most; the cost of the logistic loss comes next",
+)
+def test_explained_by_trees(values: pd.DataFrame) -> bool:
     tables = [rows(f"fastxml_{name}") for name in ("bibtex", "delicious")]
     orders = [pd.Series(variance_shares(t)).sort_values(ascending=False).index[:2].to_list() for t in tables]
     spread = values.groupby(["series", "panel"])["value"].agg(lambda v: v.max() - v.min()).unstack()
@@ -116,7 +122,10 @@ def explained_by_trees(values: pd.DataFrame) -> bool:
     return len(orders) == 4 and all(order == ["trees", "cost"] for order in orders)
 
 
-def where_bounds_go(values: pd.DataFrame) -> bool:
+@titled(
+    "dpp_bbo/01_gp_bandits/posterior", "UCB goes where little is known, EST near the largest mean; their regions differ"
+)
+def test_where_bounds_go(values: pd.DataFrame) -> bool:
     """UCB where the band is among the widest hundredth; EST where the mean is among the highest tenth, near its top."""
     bands = {panel: values[(values["panel"] == panel) & (values["statistic"] == "mean")] for panel in ("UCB", ESTN)}
     arms = values[values["statistic"] == "next arm"].set_index("panel")["x"]
@@ -146,7 +155,8 @@ def at_the_border(values: pd.DataFrame, arms: list[int]) -> int:
     return int(((mine < 0.05) | (mine > 0.95)).any(axis=1).sum())
 
 
-def six_batches(values: pd.DataFrame) -> bool:
+@titled("dpp_bbo/02_batches/batches", "MAX goes to the border, SAMPLE spreads, UNIFORM lets arms fall together")
+def test_six_batches(values: pd.DataFrame) -> bool:
     """Of ten arms nine of MAX are at the border; SAMPLE has no two neighbours on the grid, UNIFORM has."""
     batches = {rule: places(values, rule) for rule in ("MAX", "SAMPLE", "UNIFORM")}
     at = {rule: at_the_border(values, arms) for rule, arms in batches.items()}
@@ -163,7 +173,11 @@ def six_batches(values: pd.DataFrame) -> bool:
     )
 
 
-def open_choices(values: pd.DataFrame) -> bool:
+@titled(
+    "dpp_bbo/03_synthetic/choices",
+    "Most open choices change little; ten first arms and GP-BUCB's two stages change most",
+)
+def test_open_choices(values: pd.DataFrame) -> bool:
     """Two thirds change less than 0.05 and not clearly; the two that are named change most in each panel."""
     changes = values[values["x"].notna()]
     little = (changes["value"].abs() < 0.05) & (changes["low"] <= 0) & (changes["high"] >= 0)
@@ -209,43 +223,3 @@ def test_what_claims_become_under_open_choices():
         rule = f"recommends the best observed {observed}"
         for claim in ("DPP-C35d", "DPP-C34c"):
             assert kinds.loc[(claim, rule)].to_list() == ["confirmed", "open"]
-
-
-@pytest.mark.parametrize(
-    "title",
-    [
-        Title(
-            "01_gp_bandits",
-            "posterior",
-            "UCB goes where little is known, EST near the largest mean; their regions differ",
-            where_bounds_go,
-        ),
-        Title(
-            "02_batches",
-            "batches",
-            "MAX goes to the border, SAMPLE spreads, UNIFORM lets arms fall together",
-            six_batches,
-        ),
-        Title(
-            "03_synthetic",
-            "choices",
-            "Most open choices change little; ten first arms and GP-BUCB's two stages change most",
-            open_choices,
-        ),
-        Title(
-            "03_synthetic",
-            "controls",
-            "SAMPLE is nowhere clearly ahead of uniform arms; on Hartmann-6 it pays almost what random arms pay",
-            controls,
-        ),
-        Title(
-            "06_fastxml",
-            "grid",
-            "In our own FastXML the number of trees matters most; the cost of the logistic loss comes next",
-            explained_by_trees,
-        ),
-    ],
-    ids=lambda title: f"{title.notebook}-{title.file}",
-)
-def test_titles_say_what_their_tables_say(title):
-    title.check()

@@ -15,22 +15,12 @@ from bestarm_lab.study import project_seed
 from bestarm_objectives.fastxml.grid import HYPER_PARAMETERS, fastxml_rows, forest_rows
 from bestarm_objectives.fastxml.points import read_split
 from bestarm_objectives.walker.walking import BEST_SPEED, NOMINAL, walking_speeds
-from bestarm_studies.dpp_bbo.abalone.snails import abalone_instance, read_abalone, stand_in_abalone_instance
+from bestarm_studies.dpp_bbo.abalone.experiments import abalone_instance, read_abalone, stand_in_abalone_instance
 from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms, candidate_regret, stored_table
 from bestarm_studies.dpp_bbo.fastxml.table import fastxml_instance, stand_in_fastxml_instance
 from bestarm_studies.dpp_bbo.synthetic_functions import OBJECTIVES, synthetic_instance
 from bestarm_studies.dpp_bbo.values import floors
-from bestarm_studies.dpp_bbo.walker.robot import (
-    INPUTS,
-    NOMINAL_TABLE,
-    around_nominal,
-    nominal_instance,
-    nominal_rows,
-    stand_in_nominal_instance,
-    stand_in_walker_instance,
-    walker_instance,
-    walker_rows,
-)
+from bestarm_studies.dpp_bbo.walker import experiments as robot
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES.values(), ids=lambda o: o.name)
@@ -160,41 +150,43 @@ def test_a_table_of_fastxml_is_searched(tmp_path, monkeypatch):
 
 def test_a_table_of_walks_is_searched(tmp_path):
     """Candidates of each replication are walks of the table; other walks make another label."""
-    rows = walker_rows(1, 256).assign(data="synthetic")
+    rows = robot.walker_rows(1, 256).assign(data="synthetic")
     write_rows(rows, tmp_path / "walker_table.parquet", "dpp_bbo/walker_table@laptop")
-    problem = walker_instance(64, 3, file=tmp_path / "walker_table.parquet")
+    problem = robot.walker_instance(64, 3, file=tmp_path / "walker_table.parquet")
     assert problem.features.shape == (3, 64, 8)
     np.testing.assert_allclose(walking_speeds(problem.features[1, :5]), problem.means[1, :5], atol=0.51e-7)
     assert problem.optimum == BEST_SPEED
     write_rows(rows.assign(speed=rows["speed"] / 2), tmp_path / "walker_table.parquet", "dpp_bbo/walker_table@laptop")
-    assert walker_instance(64, 3, file=tmp_path / "walker_table.parquet").label != problem.label
+    assert robot.walker_instance(64, 3, file=tmp_path / "walker_table.parquet").label != problem.label
     with pytest.raises(DataUnavailable):
-        walker_instance(64, 3, file=tmp_path / "absent.parquet")
-    assert stand_in_walker_instance(32, 2).data == "stand-in"
+        robot.walker_instance(64, 3, file=tmp_path / "absent.parquet")
+    assert robot.stand_in_walker_instance(32, 2).data == "stand-in"
 
 
 def test_a_quarter_of_the_walkers_around_the_gait_fall():
     """The second reading of the robot; its middle is the gait of the book, which walks."""
-    middle = walking_speeds(around_nominal(np.full((1, 8), 0.5)))
+    middle = walking_speeds(robot.around_nominal(np.full((1, 8), 0.5)))
     assert middle == pytest.approx(walking_speeds(np.array([NOMINAL])))
     assert middle[0] > 0
-    table = nominal_rows(1, 512)
+    table = robot.nominal_rows(1, 512)
     assert 0.2 < (table["speed"] == 0).mean() < 0.3
-    assert walking_speeds(around_nominal(table[list(INPUTS)].to_numpy()[:9])) == pytest.approx(table["speed"][:9])
-    made = stand_in_nominal_instance(n_arms=64, replications=2)
+    assert walking_speeds(robot.around_nominal(table[list(robot.INPUTS)].to_numpy()[:9])) == pytest.approx(
+        table["speed"][:9]
+    )
+    made = robot.stand_in_nominal_instance(n_arms=64, replications=2)
     assert made.features.shape == (2, 64, 8)
     assert made.data == "stand-in"
 
 
 def test_the_walker_around_the_gait_is_searched_on_its_table(tmp_path):
     file = tmp_path / "table.parquet"
-    table = nominal_rows(1, 128)
-    write_rows(table.assign(data="synthetic", key="k"), file, f"dpp_bbo/{NOMINAL_TABLE}@laptop")
-    problem = nominal_instance(64, 3, file=file)
+    table = robot.nominal_rows(1, 128)
+    write_rows(table.assign(data="synthetic", key="k"), file, f"dpp_bbo/{robot.NOMINAL_TABLE}@laptop")
+    problem = robot.nominal_instance(64, 3, file=file)
     assert problem.optimum == table["speed"].max()
     assert problem.features.shape == (3, 64, 8)
-    np.testing.assert_array_equal(nominal_instance(64, 2, file=file).means, problem.means[:2])
-    refuses(lambda: nominal_instance(200, file=file), "n_arms must be between 2 and the 128 walks")
+    np.testing.assert_array_equal(robot.nominal_instance(64, 2, file=file).means, problem.means[:2])
+    refuses(lambda: robot.nominal_instance(200, file=file), "n_arms must be between 2 and the 128 walks")
 
 
 @pytest.mark.skipif(not available("bibtex-train", "bibtex-test"), reason="nobody has Bibtex")

@@ -14,6 +14,7 @@ from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_lab.figures.values import COLUMNS
 from bestarm_lab.study import load_study
+from bestarm_plain.gaussian import posterior
 from bestarm_studies.dpp_bbo.batches.laws import exploration_is_greedy
 from bestarm_studies.dpp_bbo.checks import VALUES
 from bestarm_studies.dpp_bbo.gp_bandits.checks import est_is_ucb
@@ -21,21 +22,7 @@ from bestarm_studies.dpp_bbo.gp_draws import batch_kernel, gp_draw_instance, ker
 from bestarm_studies.dpp_bbo.k_dpp_laws import log_determinants, subset_law
 from bestarm_studies.dpp_bbo.moments import before_batch, relevance_regions
 from bestarm_studies.dpp_bbo.series import KNOWN
-from bestarm_studies.dpp_bbo.theory import confidence, entropy, information, regret, sampling
-from bestarm_studies.dpp_bbo.theory.lemmas import (
-    chosen_arms_inside,
-    confidence_misses,
-    first_batch_violates,
-    independent_batch,
-    lemma_6_4_violated,
-    lemma_figure,
-    lemma_rows,
-    lemma_values,
-    never_above,
-    sample_violates,
-    share_values,
-    watch,
-)
+from bestarm_studies.dpp_bbo.theory import confidence, entropy, information, lemmas, regret, sampling
 from bestarm_studies.dpp_bbo.values import wide_table
 
 SMALL = partial(gp_draw_instance, n_arms=40, lengthscale=0.15, sigma=0.1)
@@ -47,13 +34,9 @@ def smoke(name):
     return computation.rows.func(**computation.settings_at("smoke"), seed=5)
 
 
-def posterior(problem, r, arms, rewards):
-    """Mean and variance of all arms given some rewards, by the definition."""
-    kernel = kernel_matrix(problem.features, 0.15)
-    if len(arms) == 0:
-        return np.zeros(len(kernel)), np.diag(kernel).copy()
-    gain = np.linalg.solve(kernel[np.ix_(arms, arms)] + NOISE * np.eye(len(arms)), kernel[arms])
-    return gain.T @ rewards, np.diag(kernel) - np.einsum("ij,ij->j", kernel[arms], gain)
+def dense(problem, arms, rewards):
+    """Mean and covariance of all arms given some rewards, by the definition."""
+    return posterior(kernel_matrix(problem.features, 0.15), NOISE, arms, rewards)
 
 
 def test_eigenvalues_are_those_of_the_operator():
@@ -123,7 +106,7 @@ def test_widths_and_constants():
 def test_the_region_of_the_independent_arms_has_all_of_them():
     """So that the law of `independent_batch` is that of a batch of UCB-DPP-SAMPLE, which draws from the region."""
     variances, noise = np.repeat([1, 1 / 4, 1 / 400], [1, 1, 400]), 1 / 4
-    first, _, law = independent_batch(variances, noise)
+    first, _, law = lemmas.independent_batch(variances, noise)
     widths = [np.sqrt(information.ucb_beta(402, t, 0.05)) for t in (1, 2)]
     region = relevance_region(np.zeros(402), variances, widths[0], 2 * widths[1])
     np.testing.assert_array_equal(region, np.arange(402))
@@ -143,10 +126,10 @@ def test_lemmas_of_a_run_against_dense_posteriors(acquisition):
     """Every column of one run of SAMPLE, from the arms and rewards alone."""
     policy = BatchGP("SAMPLE", 4, 4, KDpp(acquisition), KNOWN)
     problem = SMALL(replications=3)
-    _, state = watch(policy, problem, Streams.first(3, seed=2, instance=problem.label))
-    found = lemma_rows({"S": policy}, SMALL, 3, seed=2).set_index("replication").loc[1]
+    _, state = lemmas.watch(policy, problem, Streams.first(3, seed=2, instance=problem.label))
+    found = lemmas.lemma_rows({"S": policy}, SMALL, 3, seed=2).set_index("replication").loc[1]
     arms, rewards, f = state.conditioned[1, :17], state.rewards[1, :17], problem.means[1]
-    every = np.array([posterior(problem, 1, arms[:t], rewards[:t])[1][arms[t]] for t in range(17)])
+    every = np.array([dense(problem, arms[:t], rewards[:t])[1][arms[t], arms[t]] for t in range(17)])
     s = np.sqrt(every[1:]).reshape(4, 4)
     r = (f.max() - f[arms[1:]]).reshape(4, 4)
     assert found["regret"] == pytest.approx(r.sum(), rel=1e-5)
@@ -160,9 +143,9 @@ def test_lemmas_of_a_run_against_dense_posteriors(acquisition):
         assert found["step"] == pytest.approx(np.mean(r[:, 1:] > 2 * widths[3] * s[:, 1:]))
         error, outside = 0.0, []
         for t in range(4):
-            mean, variance = posterior(problem, 1, arms[: 1 + 4 * t], rewards[: 1 + 4 * t])
-            error = max(error, (np.abs(f - mean) / (widths[t] * np.sqrt(variance))).max())
-            region = relevance_region(mean, variance, widths[t], 2 * widths[t + 1])
+            mean, cov = dense(problem, arms[: 1 + 4 * t], rewards[: 1 + 4 * t])
+            error = max(error, (np.abs(f - mean) / (widths[t] * np.sqrt(np.diag(cov)))).max())
+            region = relevance_region(mean, np.diag(cov), widths[t], 2 * widths[t + 1])
             outside.append(f.argmax() not in region)
         assert found["event_share"] == pytest.approx(error, rel=1e-4)
         assert found["optimum_outside"] == np.mean(outside)
@@ -197,7 +180,7 @@ def test_lemma_6_4_holds_for_exploration_and_not_for_samples():
         "MAX": BatchGP("UCB-DPP-MAX", 5, 6, KDpp(sampler=GreedyMap(repeats=True)), KNOWN),
         "SAMPLE": ucb_dpp_sample(5, 6, model=KNOWN),
     }
-    means = lemma_rows(series, SMALL, 20, seed=3).groupby("series")[["lemma_6_4", "lemma_6_6"]].max()
+    means = lemmas.lemma_rows(series, SMALL, 20, seed=3).groupby("series")[["lemma_6_4", "lemma_6_6"]].max()
     assert means.loc["MAX", "lemma_6_4"] == 0.0
     assert means.loc["SAMPLE", "lemma_6_4"] > 0.1
     assert (means["lemma_6_6"] <= 1.0).all()
@@ -208,7 +191,7 @@ def test_lemma_6_1_is_a_sum_of_normal_tails():
     delta = 0.5
     widths = np.sqrt(2 * np.log(np.pi**2 * np.arange(1, 31) ** 2 / (6 * delta)))
     outside = (np.abs(np.random.default_rng(0).standard_normal((4000, 30))) > widths).mean(axis=0).sum()
-    bound = confidence_misses(delta)
+    bound = lemmas.confidence_misses(delta)
     assert bound <= delta
     assert outside == pytest.approx(bound, abs=4 * np.sqrt(bound / 4000))
 
@@ -228,22 +211,22 @@ def test_samples_of_independent_arms_violate_lemma_6_4():
         posterior = 1.0 / (1.0 / variances + counts / noise)
         following = int(np.argmax(posterior * sums + width * np.sqrt(posterior)))
         violated += int(np.sqrt(posterior[following]) > np.sqrt(after[second]))
-    exact = lemma_6_4_violated(variances, noise, 0.05)
+    exact = lemmas.lemma_6_4_violated(variances, noise, 0.05)
     assert exact == pytest.approx(404 / 407.8, abs=1e-9)
     assert violated / runs == pytest.approx(exact, abs=4 * np.sqrt(0.01 / runs))
     settings = {"variances": [[4, 1], [1, 1], [0.01, 400]], "noise": 1, "delta": 0.05}
-    assert sample_violates(settings | {"at_least": 0.99}).holds
-    assert not sample_violates(settings | {"at_least": 0.995}).holds
-    assert lemma_6_4_violated(np.ones(50), noise, 0.05) == 0.0  # of equal arms none is small
+    assert lemmas.sample_violates(settings | {"at_least": 0.99}).holds
+    assert not lemmas.sample_violates(settings | {"at_least": 0.995}).holds
+    assert lemmas.lemma_6_4_violated(np.ones(50), noise, 0.05) == 0.0  # of equal arms none is small
 
 
 def test_the_first_batch_violates_lemmas_6_5_and_6_7():
     """After one batch: 2 > (2 + 1) / 2 and 4 > 1, for MAX's later arm and for any other; equal arms keep both."""
     given = {"variances": [[4, 1], [1, 1]], "noise": 1}
-    found = first_batch_violates(given)
+    found = lemmas.first_batch_violates(given)
     assert found.holds
     assert found.text == "6.5: left side 2, right side at most 1.5; 6.7: left side 4, right side at most 1"
-    assert not first_batch_violates(given | {"variances": [[1, 3]]}).holds
+    assert not lemmas.first_batch_violates(given | {"variances": [[1, 3]]}).holds
 
 
 def test_intervals_with_rewards_at_once_are_those_of_the_posterior():
@@ -252,17 +235,17 @@ def test_intervals_with_rewards_at_once_are_those_of_the_posterior():
     streams = Streams.first(2, seed=4, instance=problem.label)
     observer = confidence.BatchIntervals(policy, problem.means)
     simulate(observer, problem, streams, metrics={})
-    _, state = watch(policy, problem, streams)
+    _, state = lemmas.watch(policy, problem, streams)
     arms, rewards, f = state.conditioned[0], state.rewards[0], problem.means[0]
     lines = iter(observer.found)
     for t in range(2):
         for b in range(3):
             n = 1 + 3 * t
-            stale, _ = posterior(problem, 0, arms[:n], rewards[:n])
-            mean, variance = posterior(problem, 0, arms[: n + b], rewards[: n + b])
+            stale, _ = dense(problem, arms[:n], rewards[:n])
+            mean, cov = dense(problem, arms[: n + b], rewards[: n + b])
             for expected in (stale, mean):
                 squared = next(lines)["squared"][0]
-                assert squared == pytest.approx(((f - expected) ** 2 / variance).mean(), rel=1e-6)
+                assert squared == pytest.approx(((f - expected) ** 2 / np.diag(cov)).mean(), rel=1e-6)
     rows = confidence.coverage_rows(SMALL, 2, {3: policy}, seed=4)
     assert sorted(rows["position"].unique()) == [1, 2, 3]
     first = rows[rows["position"] == 1].pivot(index="replication", columns="series", values="squared")
@@ -276,11 +259,9 @@ def test_entropies_of_batches_against_enumeration():
     first = rows[(rows["batch"] == 1) & (rows["replication"] == 0)].iloc[0]
     functions = problem(replications=2)
     policy = ucb_dpp_sample(4, 2, model=KNOWN)
-    _, state = watch(policy, functions, Streams.first(2, seed=6, instance=functions.label))
+    _, state = lemmas.watch(policy, functions, Streams.first(2, seed=6, instance=functions.label))
     seen = state.conditioned[0, :2]
-    prior = kernel_matrix(functions.features, 0.15)
-    gain = np.linalg.solve(prior[np.ix_(seen, seen)] + NOISE * np.eye(2), prior[seen])
-    kernel = np.eye(12) + (prior - prior[seen].T @ gain) / NOISE
+    kernel = np.eye(12) + dense(functions, seen, np.zeros(2))[1] / NOISE
     logs = log_determinants(kernel, subset_law(kernel, 3)[0])
     assert first["region"] == 12
     assert first["log_z"] == pytest.approx(np.logaddexp.reduce(logs))
@@ -293,11 +274,9 @@ def test_joint_draws_have_the_posterior_s_maximum():
     policy = est_dpp_sample(5, 2, model=KNOWN, estimate="ESTn")
     rows = confidence.maximum_rows(policy, SMALL, 1, (2,), 4000, seed=7).set_index("series")
     problem = SMALL(replications=1)
-    _, state = watch(policy, problem, Streams.first(1, seed=7, instance=problem.label))
+    _, state = lemmas.watch(policy, problem, Streams.first(1, seed=7, instance=problem.label))
     arms, rewards = state.conditioned[0, :6], state.rewards[0, :6]
-    kernel = kernel_matrix(problem.features, 0.15)
-    gain = np.linalg.solve(kernel[np.ix_(arms, arms)] + NOISE * np.eye(6), kernel[arms])
-    draws = np.random.default_rng(0).multivariate_normal(gain.T @ rewards, kernel - kernel[arms].T @ gain, 4000)
+    draws = np.random.default_rng(0).multivariate_normal(*dense(problem, arms, rewards), 4000)
     tops = draws.max(axis=1)
     joint, error = rows.loc["ESTn", "joint"], rows.loc["ESTn", "error"]
     assert abs(joint - tops.mean()) < 4 * np.hypot(error, tops.std() / np.sqrt(4000))
@@ -336,7 +315,7 @@ def test_exact_statements_that_need_no_rows():
     identity = est_is_ucb({"posteriors": 50})
     assert identity.holds
     assert not identity.informative
-    assert chosen_arms_inside({"deltas": [0.05, 0.1]}).holds
+    assert lemmas.chosen_arms_inside({"deltas": [0.05, 0.1]}).holds
     printed = {"n_arms": 400, "deltas": [0.1, 0.05]}
     assert not regret.first_step(printed | {"factor": 2}).holds
     assert regret.first_step(printed | {"factor": 8}).holds
@@ -354,14 +333,14 @@ def test_exact_statements_that_need_no_rows():
 def test_decisions_on_rows_can_go_either_way():
     rows = pd.DataFrame({"series": ["A", "A", "B"], "value": [0.4, 0.9, 1.2]})
     test = {"experiments": ["a"], "column": "value", "level": 1.0}
-    assert never_above(test | {"series": ["A"]}, {"a": rows}).holds
-    assert not never_above(test | {"series": ["A", "B"]}, {"a": rows}).holds
+    assert lemmas.never_above(test | {"series": ["A"]}, {"a": rows}).holds
+    assert not lemmas.never_above(test | {"series": ["A", "B"]}, {"a": rows}).holds
     rarely = pd.DataFrame({"series": ["A"] * 20 + ["B"] * 20, "value": [2.0] + [0.0] * 37 + [2.0] * 2})
-    found = never_above(test | {"series": ["A"], "delta": 0.05}, {"a": rarely})
+    found = lemmas.never_above(test | {"series": ["A"], "delta": 0.05}, {"a": rarely})
     assert found.holds
     assert not found.checked  # a run is beyond: nobody may read "no violation"
-    assert not never_above(test | {"series": ["A", "B"], "delta": 0.05}, {"a": rarely}).holds
-    assert not never_above(test | {"series": ["A"]}, {"a": rows.assign(value=np.nan)}).informative
+    assert not lemmas.never_above(test | {"series": ["A", "B"], "delta": 0.05}, {"a": rarely}).holds
+    assert not lemmas.never_above(test | {"series": ["A"]}, {"a": rows.assign(value=np.nan)}).informative
     sets = pd.DataFrame({"greedy": [2.0, 3.0], "expected": [1.5, 3.5]})
     test_of_sets = {"experiments": ["a"]}
     assert entropy.mean_below_greedy(test_of_sets, {"a": sets.iloc[:1]}).holds
@@ -420,12 +399,12 @@ def test_theorem_3_4_is_refuted_by_entropies_alone():
 
 
 def test_every_figure_and_table_is_made_from_smoke_rows():
-    lemmas = smoke("theory_lemmas")
+    rows = smoke("theory_lemmas")
     order = ["UCB-DPP-MAX", "UCB-DPP-SAMPLE"]
     made = {
-        "lemmas": lemma_values(lemmas, order, "smoke"),
-        "bounds": regret.bound_values(lemmas, "smoke"),
-        "steps": share_values(lemmas, {"step": "step", "above": "above"}, order, "smoke"),
+        "lemmas": lemmas.lemma_values(rows, order, "smoke"),
+        "bounds": regret.bound_values(rows, "smoke"),
+        "steps": lemmas.share_values(rows, {"step": "step", "above": "above"}, order, "smoke"),
         "sets": entropy.set_values(smoke("theory_sets"), "smoke"),
         "entropy": entropy.entropy_values(smoke("theory_entropy"), "smoke"),
         "coverage": confidence.coverage_values(smoke("theory_coverage"), "smoke"),
@@ -436,7 +415,7 @@ def test_every_figure_and_table_is_made_from_smoke_rows():
     for name, values in made.items():
         assert list(values.columns) == COLUMNS, name
         assert values["value"].notna().all(), name
-    lemma_figure(made["lemmas"], order, title="a")
+    lemmas.lemma_figure(made["lemmas"], order, title="a")
     confidence.confidence_figure(made["coverage"], made["maximum"], title="a")
     information.rate_figure(made["rate"], title="a")
     curve = pd.DataFrame({"series": "UCB-DPP-MAX", "replication": [0, 1], "round": 5, "total_regret": [3.0, 4.0]})

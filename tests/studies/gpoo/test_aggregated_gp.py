@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from judges import ConstantKernel
 from refusals import refused
 
 from bestarm.kernels import Stationary, box_average, box_point_average
@@ -81,17 +82,12 @@ def test_rows_appended_one_by_one_are_the_whole_factor(noise):
     step, begin = AggregatedGP(RBF, noise).prior(), 0
     for size in (1, 7, 100, 292):
         some = slice(begin, begin + size)
-        step = step.update(**_part(points, averaging, some), rewards=rewards[some])
+        used = averaging[some].any(axis=0)
+        step = step.update(points[used], rewards[some], averaging[some][:, used])
         begin += size
     q = averaging @ RBF.K(points) @ averaging.T + noise * np.eye(len(cells))
     np.testing.assert_allclose(step.factor[0] @ step.factor[0].T, q, atol=1e-12)
     np.testing.assert_allclose(step.factor[0] @ step.residuals[0], rewards, atol=1e-10)
-
-
-def _part(points, averaging, rows):
-    """Return some rows of A over the points that they use, as the arguments of an update."""
-    used = np.flatnonzero(averaging[rows].any(axis=0))
-    return {"points": points[used], "averaging": averaging[rows][:, used]}
 
 
 def test_replications_are_each_alone():
@@ -145,7 +141,7 @@ def test_proposition_2_and_its_tight_form(cells, target, family, s):
     tight = prior * sigma**2 / (sigma**2 + n * prior)
     assert variance <= tight * (1 + 1e-9)
     assert np.sqrt(tight) <= sigma / np.sqrt(n)
-    alone = gp.fit(*_alone(partition, target, n))
+    alone = gp.fit(*_history(partition, np.full(n, target)))
     np.testing.assert_allclose(alone.predict(where, average)[1][0, 0], tight, rtol=1e-8)
     fewer = gp.fit(*_history(partition, history[:-1]))
     assert variance <= fewer.predict(where, average)[1][0, 0] + 1e-12  # more rewards, less variance
@@ -154,10 +150,6 @@ def test_proposition_2_and_its_tight_form(cells, target, family, s):
 def _history(partition, cells):
     points, averaging = average_cells(partition, cells)
     return points, np.zeros(len(cells)), averaging
-
-
-def _alone(partition, cell, n):
-    return _history(partition, np.full(n, cell))
 
 
 def test_samples_have_the_posterior_s_moments():
@@ -213,17 +205,14 @@ def test_averages_over_whole_cells_are_those_of_the_closed_form(feedback, d):
 
     lower, upper = (corner[:, None] for corner in partition.bounds(cells))
     q = between(cells, cells) + noise * np.eye(12)
-    posterior = AggregatedGP(kernel, noise).fit(*_with(rewards, *observed_averages(partition, cells, 0.3)))
+    points, averaging = observed_averages(partition, cells, 0.3)
+    posterior = AggregatedGP(kernel, noise).fit(points, rewards, averaging)
     found = [posterior.predict(*observed_averages(partition, others, 0.3)), posterior.predict(x)]
     crosses = between(cells, others), box_point_average(kernel, lower, upper, x) * size(cells)[:, None]
     for (mean, variance), cross, prior in zip(found, crosses, (np.diag(between(others, others)), 0.5), strict=True):
         np.testing.assert_allclose(mean[0], cross.T @ np.linalg.solve(q, rewards), rtol=1e-8)
         expected = prior - (cross * np.linalg.solve(q, cross)).sum(axis=0)
         np.testing.assert_allclose(variance[0], expected, rtol=1e-8, atol=1e-12)
-
-
-def _with(rewards, points, averaging):
-    return points, rewards, averaging
 
 
 def test_many_averages_are_predicted_as_few_are():
@@ -289,20 +278,7 @@ def test_repeats_that_are_not_refused_have_the_right_mean():
     assert gp.fit(x, np.linspace(0, 1, 50)).predict(x[:1])[0][0, 0] == pytest.approx(0.5, abs=1e-4)
 
 
-class NoNumber:
-    """Gives NaN."""
-
-    def K(self, X, X2=None):
-        return np.full((len(X), len(X if X2 is None else X2)), np.nan)
-
-
-class Negative:
-    """No covariance function."""
-
-    def K(self, X, X2=None):
-        return -np.ones((len(X), len(X if X2 is None else X2)))
-
-
+NO_NUMBER, NEGATIVE = ConstantKernel(np.nan), ConstantKernel(-1.0)
 test_bad_input_is_one_clear_error = refused(
     lambda call: call(np.linspace(0, 1, 4)[:, None], np.zeros(4)),
     (lambda x, y: AggregatedGP(RBF, 0.0), "noise_variance must be positive, got 0.0"),
@@ -320,9 +296,9 @@ test_bad_input_is_one_clear_error = refused(
         r"rewards must have one axis, or two with 3 replications, got \(2, 4\)",
     ),
     (lambda x, y: AggregatedGP(RBF, 1.0).fit(x, y[None, None]), "rewards must have one axis, or two"),
-    (lambda x, y: AggregatedGP(NoNumber(), 1.0).fit(x, y), "kernel must give a finite covariance"),
-    (lambda x, y: AggregatedGP(NoNumber(), 1.0).prior().predict(x), "kernel must give a finite covariance"),
-    (lambda x, y: AggregatedGP(Negative(), 0.5).fit(x, y), "not positive definite: pivot 0 of replication 0 is -0.5"),
+    (lambda x, y: AggregatedGP(NO_NUMBER, 1.0).fit(x, y), "kernel must give a finite covariance"),
+    (lambda x, y: AggregatedGP(NO_NUMBER, 1.0).prior().predict(x), "kernel must give a finite covariance"),
+    (lambda x, y: AggregatedGP(NEGATIVE, 0.5).fit(x, y), "not positive definite: pivot 0 of replication 0 is -0.5"),
     (lambda x, y: Stationary("rbf", 1.0, -1.0), "lengthscale must be positive, got -1.0"),
     (lambda x, y: Stationary("linear"), "family must be one of rbf, matern52, matern32, exponential, got 'linear'"),
 )

@@ -1,11 +1,8 @@
 """Sentences and titles of the GPOO notebooks that take more than `quoted.yaml` can say."""
 
-from functools import partial
-
 import pandas as pd
-import pytest
-import titles
 from prose import prose
+from titles import titled
 
 from bestarm_studies.gpoo.functions import reward_function
 from bestarm_studies.gpoo.theory.assumptions import ranges
@@ -14,10 +11,6 @@ from bestarm_studies.gpoo.theory.assumptions import ranges
 def test_how_much_f1_varies():
     (varies,) = ranges(reward_function("f1"))
     assert f"f1 varies by {varies:.2f}" in prose("gpoo", "07_theory")
-
-
-Title = partial(titles.Title, "gpoo")
-TREE = "02_tree_and_gpoo"
 
 
 def drawn(values: pd.DataFrame, statistic: str = "") -> pd.DataFrame:
@@ -33,12 +26,16 @@ def deepest(values: pd.DataFrame, convention: str = "as_written") -> pd.DataFram
     return nodes[nodes["value"] == nodes.groupby("series")["value"].transform("max")]
 
 
-def deepest_under_the_peak(values: pd.DataFrame) -> bool:
+@titled("gpoo/02_tree_and_gpoo/fig01", "After 23 evaluations the tree is deepest under the highest peak")
+def test_deepest_under_the_peak(values: pd.DataFrame) -> bool:
     nodes, best = deepest(values), drawn(values, "optimum")["x"].astype(float).item()
     return bool(((nodes["low"] <= best) & (best <= nodes["high"])).any())
 
 
-def two_rounds(values: pd.DataFrame) -> bool:
+@titled(
+    "gpoo/02_tree_and_gpoo/fig02", "Round 9 divides cell (2, 3); round 10 evaluates cell (4, 6) and divides nothing"
+)
+def test_two_rounds(values: pd.DataFrame) -> bool:
     table = drawn(values)
     chosen = table[(table["statistic"] == "chosen") & (table["value"] > 0)].set_index("panel")
     places = {panel: (line["low"], line["high"]) for panel, line in chosen.iterrows()}
@@ -58,27 +55,13 @@ def finest_around_the_peak(values: pd.DataFrame, convention: str) -> bool:
     return len(near) == 2 and bool((near > 0.5).all())
 
 
-@pytest.mark.parametrize(
-    "title",
-    [
-        Title(TREE, "fig01", "After 23 evaluations the tree is deepest under the highest peak", deepest_under_the_peak),
-        Title(
-            TREE, "fig02", "Round 9 divides cell (2, 3); round 10 evaluates cell (4, 6) and divides nothing", two_rounds
-        ),
-        Title(
-            "04_aggregation",
-            "fig05",
-            "Both searches by the text divide most finely around the narrow peak of f3",
-            partial(finest_around_the_peak, convention="as_written"),
-        ),
-        Title(
-            "04_aggregation",
-            "fig05_as_coded",
-            "Both searches by the authors' code divide most finely around the peak, too",
-            partial(finest_around_the_peak, convention="as_coded"),
-        ),
-    ],
-    ids=lambda title: f"{title.notebook}-{title.file}",
+@titled("gpoo/04_aggregation/fig05", "Both searches by the text divide most finely around the narrow peak of f3")
+def test_finest_by_the_text(values: pd.DataFrame) -> bool:
+    return finest_around_the_peak(values, "as_written")
+
+
+@titled(
+    "gpoo/04_aggregation/fig05_as_coded", "Both searches by the authors' code divide most finely around the peak, too"
 )
-def test_titles_say_what_their_tables_say(title):
-    title.check()
+def test_finest_by_the_code(values: pd.DataFrame) -> bool:
+    return finest_around_the_peak(values, "as_coded")

@@ -1,4 +1,4 @@
-"""The checked analysis of GPOO: bounds against their definitions, and the observer against a plain run."""
+"""The checked analysis of GPOO, bounds against definitions, the observer against a plain run; and its experiments."""
 
 from functools import partial
 
@@ -13,25 +13,17 @@ from bestarm.policies.cells.gpoo import Gpoo
 from bestarm.policies.cells.stooo import Stooo
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
+from bestarm_lab.study import load_study
 from bestarm_studies.gpoo.aggregated_gp import AggregatedGP, average_cells
 from bestarm_studies.gpoo.aggregation.checks import VALUES
 from bestarm_studies.gpoo.cell_bandit import CellBandit
 from bestarm_studies.gpoo.functions import prior_bandit, reward_function
 from bestarm_studies.gpoo.paper_against_code.causes import gap_closed, gap_opened
 from bestarm_studies.gpoo.regret.checks import first_budget
+from bestarm_studies.gpoo.theory import average_feedback, checks
 from bestarm_studies.gpoo.theory.assumptions import assumption_table, largest_slopes, lipschitz_scale, ranges
-from bestarm_studies.gpoo.theory.average_feedback import (
-    average_bound_rows,
-    average_table,
-    mean_event_rows,
-    theorem3_depth,
-)
-from bestarm_studies.gpoo.theory.checks import CHECKS, near_optimal_cells
-from bestarm_studies.gpoo.theory.cost import cost_rows
-from bestarm_studies.gpoo.theory.envelope import envelope_rows
 from bestarm_studies.gpoo.theory.event import EventObserver, event_rows
 from bestarm_studies.gpoo.theory.rate import corollary_bounds, near_optimality, theorem_bound
-from bestarm_studies.gpoo.theory.single_feedback import single_feedback_rows
 
 
 def parabola(curvature):
@@ -95,7 +87,10 @@ def test_the_observer_changes_nothing_and_sees_the_largest_error():
     truth = alone.cell_values(cells[None])[0]
     for t in range(1, 13):
         asked = policy.ask(state)
-        posterior = gp.prior() if not seen else gp.fit(*_history(partition, seen, rewards))
+        posterior = gp.prior()
+        if seen:
+            points, averaging = average_cells(partition, np.array(seen))
+            posterior = gp.fit(points, np.array(rewards), averaging)
         mean, variance = posterior.predict(*average_cells(partition, cells))
         width = np.sqrt(policy.beta_of(np.array(t), 2) * variance[0])
         largest = max(largest, float((np.abs(mean[0] - truth) / width).max()))
@@ -105,11 +100,6 @@ def test_the_observer_changes_nothing_and_sees_the_largest_error():
         rewards.append(reward[0, 0])
     assert observer.largest_share[r] == pytest.approx(largest, rel=1e-6)
     np.testing.assert_array_equal(observer.state.observed[r], state.observed[0])
-
-
-def _history(partition, cells, rewards):
-    points, averaging = average_cells(partition, np.array(cells))
-    return points, np.array(rewards), averaging
 
 
 def test_event_rows_obey_the_lemmas_where_the_event_holds():
@@ -140,7 +130,9 @@ def test_drawn_functions_have_the_prior_s_moments_and_do_not_depend_on_their_num
 
 def test_the_means_of_ave_stooo_are_followed():
     policy = Stooo("AVE-StoOO", 30, rule="average")
-    rows = mean_event_rows(partial(reward_function, name="f1"), 30, 2, policy=policy, sigmas=[0.1, 0.5])
+    rows = average_feedback.mean_event_rows(
+        partial(reward_function, name="f1"), 30, 2, policy=policy, sigmas=[0.1, 0.5]
+    )
     means = rows.groupby("series")["event_share"].mean()
     assert means["σ = 0.5"] == pytest.approx(5 * means["σ = 0.1"], rel=0.2)
     assert (rows["event_share"] > 0).all()
@@ -153,11 +145,11 @@ def test_the_depth_of_theorem_3():
         wanted = budget / np.log(budget**2 / 0.1)
         assert 4 * (4 ** (depth + 1) - 1) / 3 >= wanted
         assert depth == 0 or 4 * (4**depth - 1) / 3 < wanted
-        assert theorem3_depth(policy, budget, 0.0, 1.0) == depth
+        assert average_feedback.theorem3_depth(policy, budget, 0.0, 1.0) == depth
 
 
 def test_the_bound_of_theorem_3_is_kept_and_seldom_says_anything():
-    rows = average_bound_rows(
+    rows = average_feedback.average_bound_rows(
         partial(reward_function, name="f1"), 4, 2, sizes=(1, 10), budgets=(64, 1024), max_depth=10
     )
     assert len(rows) == 2 * 2 * 4
@@ -165,7 +157,7 @@ def test_the_bound_of_theorem_3_is_kept_and_seldom_says_anything():
     assert rows["regret_share"].max() <= 1.0
     assert not rows["regret_binds"].any()
     assert rows["bound"].min() > float(ranges(reward_function("f1"))[0])
-    table = average_table(rows)
+    table = average_feedback.average_table(rows)
     assert table["N"].tolist() == ["64", "1,024"] * 2
     assert set(table["bound is below the range of f"]) == {"no"}
 
@@ -177,38 +169,38 @@ def _shares(**columns):
 
 def test_a_bound_counts_where_it_binds():
     test = {"experiments": ["e"], "series": ["A"], "metric": "share", "binds": "binds"}
-    assert CHECKS["always"](test, {"e": _shares()}).holds
+    assert checks.CHECKS["always"](test, {"e": _shares()}).holds
     beyond = _shares(share=[2.0, 0.1, 0.1, 0.1])
-    assert not CHECKS["always"](test, {"e": beyond}).holds
-    never = CHECKS["always"](test, {"e": _shares(binds=False)})
+    assert not checks.CHECKS["always"](test, {"e": beyond}).holds
+    never = checks.CHECKS["always"](test, {"e": _shares(binds=False)})
     assert not never.informative
     assert "below the range of f in 0 of 4 runs" in never.text
-    assert CHECKS["always"](test, {"e": beyond.assign(binds=[False, True, True, True])}).holds
-    assert CHECKS["always"](test | {"budget": 10}, {"e": beyond}).informative is False
+    assert checks.CHECKS["always"](test, {"e": beyond.assign(binds=[False, True, True, True])}).holds
+    assert checks.CHECKS["always"](test | {"budget": 10}, {"e": beyond}).informative is False
 
 
 def test_azuma_s_bound_needs_the_range_2_of_fair_signs():
-    assert CHECKS["azuma"]({"longest": 40, "range": 2.0}, {}).holds
-    assert not CHECKS["azuma"]({"longest": 40, "range": 1.2}, {}).holds
+    assert checks.CHECKS["azuma"]({"longest": 40, "range": 2.0}, {}).holds
+    assert not checks.CHECKS["azuma"]({"longest": 40, "range": 1.2}, {}).holds
 
 
 def test_what_single_feedback_the_envelope_and_the_cost_rest_on():
     """Ordinary regression to rounding; no envelope above b; multiplications below N^4; and their opposites."""
     f1, seed = partial(reward_function, name="f1"), 3
-    single = single_feedback_rows(f1, 1, seed, policy=Gpoo("GPOO", 12))
+    single = checks.single_feedback_rows(f1, 1, seed, policy=Gpoo("GPOO", 12))
     assert single["round"].tolist() == list(range(1, 13))
-    leaves = envelope_rows(f1, 2, seed, policy=Gpoo("GPOO", 12), sizes=(1, 4))
+    leaves = checks.envelope_rows(f1, 2, seed, policy=Gpoo("GPOO", 12), sizes=(1, 4))
     assert leaves[["series", "replication"]].value_counts().max() == 1
     assert leaves["leaves"].min() > 12
-    multiplications = cost_rows(f1, 1, seed, budgets=(10, 20, 40))
+    multiplications = checks.cost_rows(f1, 1, seed, budgets=(10, 20, 40))
     test, power = {"experiments": ["e"]}, {"experiments": ["e"], "power": 4.0}
-    assert CHECKS["single_feedback"](test, {"e": single}).holds
-    assert not CHECKS["single_feedback"](test, {"e": single.assign(difference=1e-3)}).holds
-    assert CHECKS["envelope"](test, {"e": leaves}).holds
-    assert not CHECKS["envelope"](test, {"e": leaves.assign(beyond=1)}).holds
-    assert not CHECKS["envelope"](test, {"e": leaves.assign(leaves=0)}).informative
-    assert CHECKS["cost"](power, {"e": multiplications}).holds
-    assert not CHECKS["cost"](power | {"power": 2.0}, {"e": multiplications}).holds
+    assert checks.CHECKS["single_feedback"](test, {"e": single}).holds
+    assert not checks.CHECKS["single_feedback"](test, {"e": single.assign(difference=1e-3)}).holds
+    assert checks.CHECKS["envelope"](test, {"e": leaves}).holds
+    assert not checks.CHECKS["envelope"](test, {"e": leaves.assign(beyond=1)}).holds
+    assert not checks.CHECKS["envelope"](test, {"e": leaves.assign(leaves=0)}).informative
+    assert checks.CHECKS["cost"](power, {"e": multiplications}).holds
+    assert not checks.CHECKS["cost"](power | {"power": 2.0}, {"e": multiplications}).holds
 
 
 def test_k_and_s_are_settings_of_the_series():
@@ -244,7 +236,7 @@ def test_near_optimal_cells_against_the_partition(size):
     cells = np.array([problem.partition.cell(depth, i) for i in range(2**depth)])
     for slack in (0.05, 0.3, 2.0):
         averages = problem.cell_values(cells[None])[0]
-        found, balls = near_optimal_cells(values, size, depth, deepest, slack)
+        found, balls = checks.near_optimal_cells(values, size, depth, deepest, slack)
         assert found == (averages >= values.max() - slack).sum()
         centres = [-1.0]
         for place in x[values >= values.max() - slack]:
@@ -255,6 +247,29 @@ def test_near_optimal_cells_against_the_partition(size):
 
 
 def test_lemma_2_and_proposition_2_hold():
-    assert CHECKS["lemma_2"]({"scale": 14, "sizes": [1, 2], "deepest": 7}, {}).holds
-    assert not CHECKS["lemma_2"]({"scale": 0.1, "sizes": [1], "deepest": 2}, {}).text.startswith("0 of 0")
-    assert CHECKS["proposition_2"]({"draws": 50}, {}).holds
+    assert checks.CHECKS["lemma_2"]({"scale": 14, "sizes": [1, 2], "deepest": 7}, {}).holds
+    assert not checks.CHECKS["lemma_2"]({"scale": 0.1, "sizes": [1], "deepest": 2}, {}).text.startswith("0 of 0")
+    assert checks.CHECKS["proposition_2"]({"draws": 50}, {}).holds
+
+
+EXPERIMENTS = load_study("gpoo").experiments
+
+
+@pytest.mark.parametrize("function", ["f1", "f2", "f3"])
+def test_all_deviations_together_are_the_authors_code(function):
+    """The audit's last step of each algorithm is that of the convention ``as_coded``, on the authors' function."""
+    cells = {(c.series, c.budget): c for c in EXPERIMENTS[f"audit_{function}"].cells("smoke")}
+    last = {key: cell for key, cell in cells.items() if key[0].endswith(" | all of these")}
+    assert len({series for series, _ in last}) == 5
+    for (series, budget), cell in last.items():
+        first = cells[series.removesuffix(" | all of these"), budget]
+        assert cell.policy == first.policy.as_coded()
+        assert cell.build().design == first.build().as_coded().design
+
+
+def test_every_run_of_a_figure_keeps_to_its_budget():
+    """Series with a run for each budget have one for every budget of the other series."""
+    cells = EXPERIMENTS["fig4_f1"].cells("laptop")
+    for series in ("StoOO", "AVE-StoOO"):
+        assert [c.budget for c in cells if c.series == series and c.convention == "as_coded"] == list(range(1, 81))
+    assert {c.policy.budget for c in cells if c.budget is None} == {80}

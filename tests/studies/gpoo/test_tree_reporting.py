@@ -5,6 +5,7 @@ from functools import partial
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from hills import searched
 
 from bestarm.policies.cells.gpoo import Gpoo
 from bestarm.streams import Streams
@@ -50,11 +51,8 @@ def test_the_posterior_of_f_is_that_of_the_model_used_alone(trees):
     seen = mine[mine["kind"] == "observation"]
     curve = mine[mine["kind"] == "posterior"]
     # the cells in order, from the run itself
-    streams, policy = Streams(5, bandit.label, np.array([0])), Gpoo("GPOO", 20)
-    state, tally = policy.start(bandit.partition, streams), bandit.partition.no_pulls(1)
-    for _ in range(20):
-        asked = policy.ask(state)
-        policy.tell(state, asked, bandit.rewards(asked, tally, streams))
+    policy = Gpoo("GPOO", 20)
+    state, _ = searched(policy, bandit, Streams(5, bandit.label, np.array([0])), 20)
     points, averaging = average_cells(bandit.partition, state.observed[0])
     found = AggregatedGP(policy.kernel, 0.01).fit(points, seen["mean"].to_numpy(), averaging)
     x = curve["low"].to_numpy()[:, None]

@@ -1,11 +1,8 @@
 """Sentences and titles of GSE's notebooks that take more than their `quoted.yaml` can say."""
 
-from functools import partial
-
 import pandas as pd
-import pytest
-import titles
 from prose import prose
+from titles import titled
 
 from bestarm_lab.claims.robustness import KINDS, summary
 from bestarm_lab.results import read_robustness
@@ -30,7 +27,6 @@ def test_what_claims_become_under_open_choices():
 
 FORMS = ["GSE-Lin", "GSE-Lin-FWG", "GSE-Lin-Greedy", "GSE-Lin-Wynn"]
 ONE_MODEL = ["LinUCB", "LinGapE", "LinGapE-Greedy", "BayesGap-Lin"]  # rivals with one linear model of all rewards
-Title = partial(titles.Title, "gse")
 
 
 def cells(values: pd.DataFrame, statistic: str, convention: str = "as_written", column: str = "value") -> pd.DataFrame:
@@ -43,7 +39,11 @@ def at(table: pd.DataFrame, *xs: float) -> pd.DataFrame:
     return table[table.index.get_level_values("x").isin(xs)]
 
 
-def tuning(values: pd.DataFrame) -> bool:
+@titled(
+    "gse/01_problem/tuning",
+    "The risk of LinGapE hardly matters, LinUCB gains by much exploration, and BayesGap-M depends on its kernel",
+)
+def test_what_settings_do(values: pd.DataFrame) -> bool:
     span = values.groupby(["panel", "series"])["value"].agg(lambda v: v.max() - v.min()).unstack()
     of_ucb = values[values["panel"] == "LinUCB"]
     first = of_ucb.loc[of_ucb.groupby("series")["x"].idxmin()].set_index("series")["value"]
@@ -56,42 +56,21 @@ def tuning(values: pd.DataFrame) -> bool:
     )
 
 
-def fig03(values: pd.DataFrame) -> bool:
+@titled(
+    "gse/05_randomised/fig03",
+    "As written, from K = 16 to 128 rivals that keep all rewards in one linear model gain far more than GSE",
+)
+def test_rivals_with_one_model_gain_most(values: pd.DataFrame) -> bool:
     written = cells(values, "accuracy")
     gain = at(written, 128).droplevel("x") - at(written, 16).droplevel("x")
     return bool((gain[ONE_MODEL].min(axis=1) > 2 * gain[FORMS].max(axis=1)).all())
 
 
-def bounds(values: pd.DataFrame) -> bool:
+@titled("gse/09_theory/theory_bounds", "The printed bounds fall below 1 only where errors have become rare")
+def test_printed_bounds(values: pd.DataFrame) -> bool:
     """Where a printed bound first falls below 1, fewer than one run in a hundred goes wrong."""
     error = values[values["statistic"] == "error"].set_index(["panel", "series", "x"])["value"]
     printed = values[values["statistic"].str.fullmatch(r"Equation \d") & (values["value"] < 1)]
     first = printed.groupby(["statistic", "panel", "series"])["x"].min().reset_index()
     met = error.reindex(pd.MultiIndex.from_frame(first[["panel", "series", "x"]]))
     return bool(len(first) == 8 and (met < 0.01).all())
-
-
-@pytest.mark.parametrize(
-    "title",
-    [
-        Title(
-            "01_problem",
-            "tuning",
-            "The risk of LinGapE hardly matters, LinUCB gains by much exploration, "
-            "and BayesGap-M depends on its kernel",
-            tuning,
-        ),
-        Title(
-            "05_randomised",
-            "fig03",
-            "As written, from K = 16 to 128 rivals that keep all rewards in one linear model gain far more than GSE",
-            fig03,
-        ),
-        Title(
-            "09_theory", "theory_bounds", "The printed bounds fall below 1 only where errors have become rare", bounds
-        ),
-    ],
-    ids=lambda title: f"{title.notebook}-{title.file}",
-)
-def test_titles_say_what_their_tables_say(title):
-    title.check()

@@ -18,12 +18,11 @@ from bestarm_studies.gse.beyond.clusters import clusters, example_leverages, lev
 from bestarm_studies.gse.beyond.run_times import peace_cost, peace_operations, run_times
 from bestarm_studies.gse.instances import adaptive_instance
 from bestarm_studies.gse.problem.settings import best_settings
-from bestarm_studies.gse.theory import other_bounds
-from bestarm_studies.gse.theory.bounds import gaps, high_without_error, printed_bound, smallest_slopes, theory_instance
+from bestarm_studies.gse.theory import bounds
+from bestarm_studies.gse.theory import checks as other_bounds
+from bestarm_studies.gse.theory.bounds import corollary_2, step_rows
 from bestarm_studies.gse.theory.error_bounds import bound_values, error_below_bound, lemma_1, norms
 from bestarm_studies.gse.theory.experiments import THEORY
-from bestarm_studies.gse.theory.frank_wolfe_steps import corollary_2, step_rows
-from bestarm_studies.gse.theory.overtaking import glm_lemma_1, overtaking_rows
 from bestarm_studies.gse.theory.stage_observer import N_STAGES, ObservedStages
 
 INSTANCE = {"model": "linear", "n_arms": 6, "n_features": 3, "sigma": 1.0, "signal": 1.0}
@@ -31,7 +30,7 @@ INSTANCE = {"model": "linear", "n_arms": 6, "n_features": 3, "sigma": 1.0, "sign
 
 def test_observed_stages_change_nothing_and_show_the_uncertainties():
     """The same arms as without it; norms by a dense inverse of V; the best arm is lost in one stage at most."""
-    problem, policy = theory_instance(**INSTANCE), Gse(60, allocation="g-optimal")
+    problem, policy = bounds.theory_instance(**INSTANCE), Gse(60, allocation="g-optimal")
     streams = Streams.first(40, instance=problem.label)
     best = np.full(40, problem.means[0].argmax())
     monitor = ObservedStages(policy, problem)
@@ -54,17 +53,17 @@ def test_observed_stages_change_nothing_and_show_the_uncertainties():
 
 def test_the_printed_bound_by_hand():
     """Equation 3 with K = 8, d = 4, sigma = 1, gap = 0.5, B = 2000: 12 exp(-2000 / 4 / 48)."""
-    assert printed_bound(0.5, 1.0, 4 * 3 / 2000, 8, 4) == pytest.approx(12 * np.exp(-2000 * 0.25 / 48))
-    assert printed_bound(0.5, 1.0, 1.0, 8, 4) == 1.0
+    assert bounds.printed_bound(0.5, 1.0, 4 * 3 / 2000, 8, 4) == pytest.approx(12 * np.exp(-2000 * 0.25 / 48))
+    assert bounds.printed_bound(0.5, 1.0, 1.0, 8, 4) == 1.0
 
 
 def test_slopes_are_the_least_along_the_way():
     """The derivative of the link is least at the end farther from 0."""
-    problem = theory_instance("logistic", 5, 2, 1.0, 2.0)
+    problem = bounds.theory_instance("logistic", 5, 2, 1.0, 2.0)
     true = problem.features @ problem.theta
     scores, live = np.array([2.0 * true]), np.ones((1, 5), dtype=bool)
     z = np.abs(2.0 * true).max()
-    assert smallest_slopes(problem, scores, live)[0] == pytest.approx(np.exp(-z) / (1 + np.exp(-z)) ** 2)
+    assert bounds.smallest_slopes(problem, scores, live)[0] == pytest.approx(np.exp(-z) / (1 + np.exp(-z)) ** 2)
 
 
 @pytest.mark.parametrize("name", THEORY)
@@ -89,7 +88,7 @@ def test_errors_beside_bounds_are_frequencies():
     (line,) = bound_values("bounds_linear", rows, 2, 4).to_dict("records")
     assert line["error"] == pytest.approx(0.1)
     assert line["low"] < 0.1 < line["high"]
-    gap = np.sort(gaps(THEORY["bounds_linear"].problem()))[1]
+    gap = np.sort(bounds.gaps(THEORY["bounds_linear"].problem()))[1]
     assert line["bound"] == pytest.approx(min(1.0, 4 * np.log2(8) * np.exp(-(gap**2) / (4 * 0.02))))
 
 
@@ -130,7 +129,7 @@ def test_statements_that_a_computation_decides():
 
 def test_a_bound_is_tested_only_by_runs_that_could_exceed_it():
     """At 1600 pulls Equation 3 is 0.69: a single run is no test of it, ten are, and many errors refute it."""
-    exponent = 1600 * np.sort(gaps(THEORY["bounds_linear"].problem()))[1] ** 2 / (4 * 4 * 3)
+    exponent = 1600 * np.sort(bounds.gaps(THEORY["bounds_linear"].problem()))[1] ** 2 / (4 * 4 * 3)
     bound = 12 * np.exp(-exponent)
     assert 0.6 < bound < 0.8
     test = {"experiments": ["bounds_linear"], "equation": 3, "constant": 4}
@@ -139,7 +138,7 @@ def test_a_bound_is_tested_only_by_runs_that_could_exceed_it():
         found = {"correct": [0.0] * errors + [1.0] * (n - errors), "difference": 0.02, "norm": 0.01, "slope": 1.0}
         return error_below_bound(test, {"bounds_linear": pd.DataFrame({"series": "GSE", "budget": 1600} | found)})
 
-    assert high_without_error(1) > bound > high_without_error(10)
+    assert bounds.high_without_error(1) > bound > bounds.high_without_error(10)
     assert not decide(1, 0).informative
     assert decide(10, 0).informative
     assert decide(10, 0).holds
@@ -149,9 +148,9 @@ def test_a_bound_is_tested_only_by_runs_that_could_exceed_it():
 
 def test_statements_on_bounds_that_need_no_run_of_gse():
     """Both ways where there are two: constants as printed and made equal, few dimensions and many."""
-    test, shares = {"experiments": ["e"]}, overtaking_rows(3, 300, seed=1)
-    assert glm_lemma_1(test, {"e": shares}).holds
-    assert not glm_lemma_1(test, {"e": shares.assign(share=0.5, bound=0.4)}).holds
+    test, shares = {"experiments": ["e"]}, bounds.overtaking_rows(3, 300, seed=1)
+    assert bounds.glm_lemma_1(test, {"e": shares}).holds
+    assert not bounds.glm_lemma_1(test, {"e": shares.assign(share=0.5, bound=0.4)}).holds
     assert corollary_2(test, {"e": step_rows(5, [8, 16], [4, 8], seed=1)}).holds
     assert not corollary_2(test, {"e": step_rows(20, [3], [2], seed=project_seed())}).holds
     arms = {"dimensions": [10, 20], "exponents": [1, 2, 4]}

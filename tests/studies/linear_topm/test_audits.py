@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 import pytest
 
 from bestarm_lab.experiments.experiment import Experiment
-from bestarm_lab.experiments.one_change import SEPARATOR
+from bestarm_lab.experiments.series import SEPARATOR
 from bestarm_lab.study import load_study
 
 EXPERIMENTS = load_study("linear_topm").experiments

@@ -9,20 +9,9 @@ from bestarm_lab.notebooks.section import Section
 from bestarm_objectives.drug.boolean_network import Edge
 from bestarm_objectives.drug.data import DATA_FILES, anti_epileptic, stand_in_data
 from bestarm_objectives.drug.simulator import hit_ratio
+from bestarm_studies.linear_topm.drug_simulator import checks, log_check
 from bestarm_studies.linear_topm.drug_simulator import values as summaries
-from bestarm_studies.linear_topm.drug_simulator.checks import (
-    hit_ratio_over_baseline,
-    hit_ratio_over_printed,
-    misfit_of,
-    recorded_hit_ratios,
-)
 from bestarm_studies.linear_topm.drug_simulator.figures import reward_figure
-from bestarm_studies.linear_topm.drug_simulator.log_check import (
-    baselines_from_binary,
-    check_log,
-    linear_misfit,
-    n_rewards_met,
-)
 from bestarm_studies.linear_topm.drug_simulator.network_figure import CLOSEST, network_figure, place_genes
 from bestarm_studies.linear_topm.drug_simulator.values import reward_rows_of
 
@@ -47,13 +36,13 @@ def made_rows(scores, labels, in_paper=None, baseline=0.0):
 
 def test_a_recorded_stand_in_is_recomputed_where_the_real_one_is(data):
     """All steps agree but those that are told to differ; a changed reward and a changed state are noticed."""
-    found = {check.quantity: (check.equal, check.n) for check in check_log(data)}
+    found = {check.quantity: (check.equal, check.n) for check in log_check.check_log(data)}
     differing = {"treated state is a fixed point, genes of the drug held", "baseline, with a binary direction"}
     assert all((equal == n) == (quantity not in differing) for quantity, (equal, n) in found.items())
     damaged = data.log.treated.copy()
     damaged[7] = 1 - damaged[7]
     wrong = type(data)(**{**vars(data), "log": type(data.log)(**{**vars(data.log), "treated": damaged})})
-    after = {check.quantity: check.equal for check in check_log(wrong)}
+    after = {check.quantity: check.equal for check in log_check.check_log(wrong)}
     assert after["treated state is a fixed point, no gene held"] == len(damaged) - 1
     assert after["reward, from the recorded treated state"] == len(damaged) - 1
 
@@ -82,8 +71,8 @@ def test_scores_hit_ratios_and_separation_by_hand():
 
 
 def test_rewards_met_by_a_table_are_counted(data):
-    assert n_rewards_met(data, np.stack([data.rewards, data.rewards])).equal == data.rewards.size
-    assert n_rewards_met(data, data.rewards[None] + 1.0).equal == 0
+    assert log_check.n_rewards_met(data, np.stack([data.rewards, data.rewards])).equal == data.rewards.size
+    assert log_check.n_rewards_met(data, data.rewards[None] + 1.0).equal == 0
 
 
 def test_values_of_figure_5_and_their_tables(data, rows):
@@ -103,7 +92,7 @@ def test_values_of_figure_5_and_their_tables(data, rows):
 
 def test_the_baseline_of_a_binary_direction_depends_on_its_signs(data):
     """Printed zeros drop the genes that fall; signs keep them, and reverse the scores of a reversed signature."""
-    printed, signed = baselines_from_binary(data), baselines_from_binary(data, signed=True)
+    printed, signed = log_check.baselines_from_binary(data), log_check.baselines_from_binary(data, signed=True)
     assert not np.allclose(printed, signed)
     assert ((signed >= 0) & (signed <= 2)).all()
 
@@ -137,15 +126,15 @@ def test_table_6_counts_genes_and_runs(data):
 
 def test_claims_decide_in_both_directions(data, rows):
     """Independent features fit exactly; hit ratios against a baseline and against printed ones."""
-    assert linear_misfit(data)[0] == len(data.drugs)
-    assert misfit_of(data, {"printed": 0.0}).holds
-    assert not misfit_of(data, {"printed": 20.9}).holds
-    assert "HR@2" in recorded_hit_ratios({"ranks": [2]}, {"drug_simulator": rows}).text
+    assert log_check.linear_misfit(data)[0] == len(data.drugs)
+    assert checks.misfit_of(data, {"printed": 0.0}).holds
+    assert not checks.misfit_of(data, {"printed": 20.9}).holds
+    assert "HR@2" in checks.recorded_hit_ratios({"ranks": [2]}, {"drug_simulator": rows}).text
     good = made_rows(np.tile([0.9, 0.8, 0.2, 0.1], (20, 3, 1)), [1, 1, -1, -1])
     reversed_baseline = good.assign(baseline=-good["reward"])
-    (above,) = hit_ratio_over_baseline(reversed_baseline, {"ranks": [2]}).to_numpy().T
+    (above,) = checks.hit_ratio_over_baseline(reversed_baseline, {"ranks": [2]}).to_numpy().T
     np.testing.assert_array_equal(above, np.ones(20))
-    (near,) = hit_ratio_over_printed(good, {"figure_5": {2: 0.75}}).to_numpy().T
+    (near,) = checks.hit_ratio_over_printed(good, {"figure_5": {2: 0.75}}).to_numpy().T
     np.testing.assert_array_equal(near, np.full(20, 0.25))
 
 
@@ -153,7 +142,7 @@ def test_a_list_of_drugs_in_the_order_of_its_scores_tells_nothing():
     """Best anti-epileptic and worst pro-convulsant drugs first: chosen by the result. In another order it is a test."""
     labels = [1, 1, -1, -1]
     chosen, other = (
-        recorded_hit_ratios(
+        checks.recorded_hit_ratios(
             {"ranks": [1]}, {"drug_simulator": made_rows([[scores]], labels).assign(convention="as_coded")}
         )
         for scores in ([0.9, 0.8, 0.1, 0.2], [0.8, 0.9, 0.1, 0.2])

@@ -10,9 +10,9 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
+from judges import experiment_a
 
 from bestarm.policies.linear.gifa import Lucb, MLinGape
-from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_lab.datasets.registry import DataUnavailable, fetch
@@ -22,16 +22,7 @@ PAGE = " ".join((ROOT / "docs" / "beside_others.md").read_text(encoding="utf-8")
 RUNS, DELTA, M = 500, 0.05, 3
 
 
-def instance() -> LinearBandit:
-    """Return experiment A at c = 0: directions and a parameter of largest entry 1, noise of deviation 1."""
-    draws = np.random.RandomState(123456)
-    features = draws.normal(0.0, 5.0, size=(5, 10))
-    theta = draws.normal(0.0, 20.0, size=5)
-    features = (features / np.abs(features).max(axis=0)).T
-    return LinearBandit("experiment A", np.ascontiguousarray(features), theta / np.abs(theta).max(), 1.0)
-
-
-BANDIT = instance()
+BANDIT = experiment_a("experiment A")  # c = 0
 MEANS = BANDIT.features @ BANDIT.theta
 ORDER = np.argsort(-MEANS)
 

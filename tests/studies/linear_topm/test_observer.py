@@ -15,8 +15,8 @@ from bestarm_lab.metrics import correct, simple_regret
 from bestarm_lab.study import load_study
 from bestarm_studies.linear_topm.complexity import gaps, m_lingape_complexity
 from bestarm_studies.linear_topm.instances import classic_instance, published_random_instance
-from bestarm_studies.linear_topm.problems import parts_of
-from bestarm_studies.linear_topm.theory import round_checks
+from bestarm_studies.linear_topm.settings import parts_of
+from bestarm_studies.linear_topm.theory import observer as round_checks
 from bestarm_studies.linear_topm.theory.checks import CHECKS
 from bestarm_studies.linear_topm.theory.findings import theorem_2
 from bestarm_studies.linear_topm.theory.observer import FINDINGS, GifaObserver

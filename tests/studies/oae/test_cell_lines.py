@@ -23,10 +23,10 @@ from bestarm_studies.oae.cell_lines import contexts, gctx, official
 from bestarm_studies.oae.cell_lines.contexts import GROUPS, arms_of_group, chosen_groups, r_squared, without_missing
 from bestarm_studies.oae.cell_lines.misfit import held_out, misfit_and_gain, own_misfit, permuted_correlation
 from bestarm_studies.oae.cell_lines.official import GENES, embedding, kept, proliferation
-from bestarm_studies.oae.cell_lines.searches import TopObserver
 from bestarm_studies.oae.checks import top_found
 from bestarm_studies.oae.embedding.batch_fits import batch_fit_rows, fit_errors, random_orders
 from bestarm_studies.oae.series import FEW_RUNS
+from bestarm_studies.oae.transfer.experiments import TopObserver
 from bestarm_studies.oae.transfer.figures import earned_table, earned_values, found_values, gain_values, group_values
 
 SMALL = Coding((12, 8, 4), learning_rate=0.01, minibatch=16, epochs=40, patience=40)
@@ -116,11 +116,8 @@ def test_too_few_hairpins_in_common_and_unknown_lines_are_refused(official_files
 def test_without_the_official_files_one_line_says_where_they_are(monkeypatch, tmp_path):
     monkeypatch.setenv("BESTARM_DATA", str(tmp_path))
     monkeypatch.setattr(official, "RAW_DATA", tmp_path / "raw")
-    with pytest.raises(
-        DataUnavailable, match=r"can be had from https://ftp\.ncbi\.nlm\.nih\.gov/geo/.*GSE92742"
-    ) as error:
-        official.official_line("VCAP")
-    assert "\n" not in str(error.value)
+    words = r"can be had from https://ftp\.ncbi\.nlm\.nih\.gov/geo/.*GSE92742"
+    refuses(lambda: official.official_line("VCAP"), words, DataUnavailable)
     for name, experiment in CELL_LINES.items():
         if name.startswith("cmap_"):
             assert not experiment.has_data()
@@ -169,9 +166,7 @@ def test_rewards_are_a_groups_own_part_and_features_those_of_the_others():
 
 
 def test_an_unknown_group_is_refused_in_one_line():
-    with pytest.raises(ValueError, match="name must be one of x, y, z, got 'w'") as error:
-        arms_of_group(small_effects(), "w")
-    assert "\n" not in str(error.value)
+    refuses(lambda: arms_of_group(small_effects(), "w"), "name must be one of x, y, z, got 'w'")
 
 
 @pytest.mark.skipif(not available(*contexts.DATA_FILES), reason="nobody here has the group effects")
@@ -260,6 +255,22 @@ def test_the_papers_scale(name):
         assert (cell.replications, cell.policy.batch) == (FEW_RUNS, 50)
 
 
+def runs_of(column, found, batch=50, **others):
+    """Return rows of runs in batches from a column's values by series, run and batch."""
+    lines = [
+        (series, run, number, batch * number, value)
+        for series, runs in found.items()
+        for run, values in enumerate(runs)
+        for number, value in enumerate(values, start=1)
+    ]
+    common = {"arm_count": 1000, "diverged": 0.0, "optimistic": 1.0, "data": "real", "convention": "as_written"}
+    return pd.DataFrame(lines, columns=["series", "replication", "round", "pulls", column]).assign(**common | others)
+
+
+def twice(ranks):
+    return {series: [found, found] for series, found in ranks.items()}
+
+
 def test_misfit_and_gain_of_lines():
     fits = pd.DataFrame(
         [
@@ -273,14 +284,7 @@ def test_misfit_and_gain_of_lines():
     order = ["linear", "NN 10-5", "NN 100-10"]
     assert own_misfit(fits, {})[order].to_numpy().tolist() == [[3.0, 2.0, 1.0]] * 2
     ranks = {"RandomBatch": [9, 9], "MeanOpt 0.001": [9, 1], "MeanOpt 0.01": [9, 9], "MeanOpt 0.1": [1, 1]}
-    searches = pd.DataFrame(
-        [
-            {"name": "A", "series": s, "replication": i, "round": t + 1, "rank": k, "pulls": 5 * (t + 1)}
-            for s, found in ranks.items()
-            for i in (0, 1)
-            for t, k in enumerate(found)
-        ]
-    ).assign(arm_count=500, diverged=0.0, optimistic=1.0, data="simulated")
+    searches = runs_of("rank", twice(ranks), 5, name="A", arm_count=500, data="simulated")
     table = misfit_and_gain(fits, dict.fromkeys(("NN 100-10", "NN 10-5", "linear"), searches)).set_index("series")
     assert table.loc["linear", "misfit"] == 3.0
     chance = 1.0 + (495 / 500) + (490 / 500)
@@ -300,22 +304,10 @@ def test_small_values():
     assert held_out(rows, {}).to_numpy().tolist() == [[0.25]]
 
 
-def searches_of(groups, ranks):
-    return pd.DataFrame(
-        [
-            {"name": g, "series": s, "replication": i, "round": t + 1, "rank": k, "pulls": 50 * (t + 1)}
-            for g in groups
-            for s, found in ranks.items()
-            for i in (0, 1)
-            for t, k in enumerate(found)
-        ]
-    ).assign(arm_count=1000, diverged=0.0, optimistic=1.0, data="real", convention="as_written")
-
-
 def test_batches_and_gains_stand_at_a_groups_r_squared():
     """Of 1000 genes two count; MeanOpt finds one in the first batch, Greedy in the second."""
     ranks = {"RandomBatch": [9, 9], "Greedy": [9, 1], **{f"MeanOpt {s}": [1, 1] for s in ("0.001", "0.01", "0.1")}}
-    rows = searches_of(["a", "b"], ranks)
+    rows = pd.concat([runs_of("rank", twice(ranks), name=group) for group in "ab"], ignore_index=True)
     likeness = pd.DataFrame({"panel": ["a", "b"], "value": [0.3, 0.8]})
     found = group_values({"NN": [rows]}, likeness, "laptop")
     at = found[found["statistic"] == "batches"].pivot_table(index="x", columns="series", values="value")
@@ -330,14 +322,7 @@ def test_batches_and_gains_stand_at_a_groups_r_squared():
 def test_what_a_batch_earns_leaves_out_the_first_and_is_paired_by_run():
     """Two runs of three batches; the first batch, random in all searches, has another reward."""
     paid = {"Greedy": [[9, 1, 3], [9, 2, 4]], "MeanOpt 0.1": [[9, 0, 3], [9, 1, 1]]}
-    rows = pd.DataFrame(
-        [
-            {"series": series, "name": "alk", "replication": run, "round": batch, "reward": float(reward)}
-            for series, runs in paid.items()
-            for run, rewards in enumerate(runs)
-            for batch, reward in enumerate(rewards, start=1)
-        ]
-    ).assign(data="real", convention="as_written")
+    rows = runs_of("reward", paid, name="alk")
     likeness = pd.DataFrame({"panel": ["alk"], "value": [0.23]})
     found = earned_values({"linear": rows}, likeness, "laptop").set_index(["statistic", "series"])
     assert found["value"].to_dict() == {
@@ -371,14 +356,8 @@ def test_the_best_arms_of_a_batch_are_counted():
 def test_the_share_found_and_its_difference_from_greedy():
     """Of 1000 genes two count; whole runs of three batches of 50, of which the first is random."""
     tops = {"RandomBatch": [[0, 0, 1]] * 2, "Greedy": [[0, 1, 0], [0, 0, 0]], "DetD 0": [[0, 1, 1], [1, 0, 0]]}
-    rows = pd.DataFrame(
-        [
-            {"series": s, "name": "alk", "replication": i, "round": t, "pulls": 50 * t, "top": k, "reward": t + 2.0 * k}
-            for s, runs in tops.items()
-            for i, run in enumerate(runs)
-            for t, k in enumerate(run, start=1)
-        ]
-    ).assign(arm_count=1000, relative_regret=0.5, diverged=0.0, optimistic=1.0, data="real", convention="as_written")
+    rows = runs_of("top", tops, name="alk", relative_regret=0.5)
+    rows["reward"] = rows["round"] + 2.0 * rows["top"]
     share = top_found(rows, {})
     assert share["DetD 0"].to_list() == [(0.5 + 1.0) / 2, 0.5]
     assert share["Greedy"].to_list() == [0.5, 0.0]

@@ -7,16 +7,8 @@ import pytest
 import torch
 from refusals import refuses
 
-from bestarm_studies.oae.genedisco.dropout_network import (
-    DropoutTraining,
-    epoch_order,
-    fit_dropout_networks,
-    hidden_outputs,
-    initial_parameters,
-    predict_dropout,
-    prediction_bits,
-    training_bits,
-)
+from bestarm_studies.oae.genedisco import dropout_network
+from bestarm_studies.oae.genedisco.dropout_network import DropoutTraining, fit_dropout_networks
 
 KEY = np.uint64(11)
 TRAINING = DropoutTraining(hidden=8, epochs=12, patience=4, minibatch=16, passes=40)
@@ -35,17 +27,17 @@ def bits_of(words, hidden):
 def naive_fit(training, x, y, replication, number):
     """Return the parameters and the epochs of one network, trained by Torch in double precision."""
     n, d, h = len(x), x.shape[1], training.hidden
-    flat = initial_parameters(KEY, replication, number, d, h).astype(np.float64)
+    flat = dropout_network.initial_parameters(KEY, replication, number, d, h).astype(np.float64)
     parts = np.split(flat, np.cumsum([d * h, h, h]))
     parameters = [torch.tensor(p, requires_grad=True) for p in (parts[0].reshape(d, h), *parts[1:])]
     adam = torch.optim.Adam(parameters, lr=training.learning_rate, weight_decay=training.weight_decay)
     xs, ys = torch.tensor(x, dtype=torch.float64), torch.tensor(y)
     best, lowest, waited, step, epochs = None, np.inf, 0, 0, 0
     for epoch in range(training.epochs):
-        order, losses = epoch_order(KEY, replication, number, epoch, n), []
+        order, losses = dropout_network.epoch_order(KEY, replication, number, epoch, n), []
         for start in range(0, n, training.minibatch):
             rows = order[start : start + training.minibatch]
-            kept = bits_of(training_bits(KEY, replication, number, step, len(rows)), h)
+            kept = bits_of(dropout_network.training_bits(KEY, replication, number, step, len(rows)), h)
             step += 1
             first, bias, last, shift = parameters
             out = torch.relu(2.0 * kept * (xs[rows] @ first + bias)) @ last + shift
@@ -98,12 +90,12 @@ def test_passes_are_those_of_the_bits():
     features, y = problem()
     names, arms = np.array([[2, 5]]), np.arange(60)[None]
     networks, _ = fit_dropout_networks(TRAINING, features, arms, np.array([60]), y[arms], KEY, names)
-    outputs = hidden_outputs(networks, features)
+    outputs = dropout_network.hidden_outputs(networks, features)
     available = np.ones((1, 60), dtype=bool)
     available[0, ::7] = False
-    found = predict_dropout(TRAINING, networks, outputs, available, KEY, names)
+    found = dropout_network.predict_dropout(TRAINING, networks, outputs, available, KEY, names)
     for arm in range(60):
-        kept = bits_of(prediction_bits(KEY, 2, 5, arm, TRAINING.passes), 8).numpy()
+        kept = bits_of(dropout_network.prediction_bits(KEY, 2, 5, arm, TRAINING.passes), 8).numpy()
         pre = features[arm].astype(float) @ networks.first[0] + networks.bias[0]
         values = np.maximum(2.0 * kept * pre, 0.0) @ networks.last[0] + networks.shift[0]
         expected = (values.mean(), values.std(), np.ptp(values)) if available[0, arm] else (-np.inf,) * 3
@@ -116,8 +108,8 @@ def test_the_mean_of_many_passes_is_the_network_without_dropout_where_all_units_
     training = replace(TRAINING, passes=20_000)
     names, arms = np.array([[0, 0]]), np.arange(60)[None]
     networks, _ = fit_dropout_networks(training, features, arms, np.array([60]), y[arms], KEY, names)
-    outputs = hidden_outputs(networks, features)
-    found = predict_dropout(training, networks, outputs, np.ones((1, 60), dtype=bool), KEY, names)
+    outputs = dropout_network.hidden_outputs(networks, features)
+    found = dropout_network.predict_dropout(training, networks, outputs, np.ones((1, 60), dtype=bool), KEY, names)
     parts = np.maximum(outputs[0], 0.0) * networks.last[0]
     error = 4.0 * np.sqrt((parts**2).sum(axis=1) / training.passes) + 1e-4
     assert (np.abs(found.mean[0] - parts.sum(axis=1) - networks.shift[0]) <= error).all()
@@ -134,8 +126,8 @@ def test_the_broadcast_loss_flattens_predictions():
     for broadcast in (False, True):
         training = DropoutTraining(learning_rate=0.01, broadcast_loss=broadcast)
         networks, _ = fit_dropout_networks(training, features, arms, np.array([400]), y[arms], KEY, names)
-        outputs = hidden_outputs(networks, features)
-        found = predict_dropout(training, networks, outputs, np.ones((1, 400), dtype=bool), KEY, names)
+        outputs = dropout_network.hidden_outputs(networks, features)
+        found = dropout_network.predict_dropout(training, networks, outputs, np.ones((1, 400), dtype=bool), KEY, names)
         spread[broadcast] = float(found.mean[0].std() / y.std())
     assert spread[False] > 0.7
     assert spread[True] < 0.2

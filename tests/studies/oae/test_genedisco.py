@@ -5,55 +5,23 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from hills import searched
 from refusals import refuses
 
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_lab.datasets import registry
 from bestarm_lab.datasets.registry import DataDamaged, DataUnavailable, available, fetch
-from bestarm_studies.oae.genedisco import descriptors as describing
-from bestarm_studies.oae.genedisco.acquisitions import (
-    adversarial_distances,
-    cluster_members,
-    far_from,
-    sampled,
-    scores_of,
-    soft_weights,
-    spread_seeds,
-)
+from bestarm_studies.oae.genedisco import gene_screen as screens
+from bestarm_studies.oae.genedisco import gene_searches, gene_tables
+from bestarm_studies.oae.genedisco import todays_screen as today
 from bestarm_studies.oae.genedisco.checks import GENES, GENES_CODED, chance
-from bestarm_studies.oae.genedisco.descriptors import (
-    ACHILLES_PATH,
-    achilles_file,
-    current,
-    descriptors,
-    read_achilles,
-    shifted_rows,
-)
 from bestarm_studies.oae.genedisco.dropout_network import Passes
-from bestarm_studies.oae.genedisco.gene_screen import (
-    DATA_FILES,
-    METRICS,
-    GeneScreen,
-    chance_law,
-    gene_screen,
-    hit_count,
-    joined,
-)
-from bestarm_studies.oae.genedisco.gene_searches import (
-    ACQUISITIONS,
-    PENALTIES,
-    GeneSearch,
-    LargestNorms,
-    RandomGenes,
-    RidgeSearch,
-    ridge,
-    training_part,
-)
-from bestarm_studies.oae.genedisco.screens import SCREENS, screen_target
+from bestarm_studies.oae.genedisco.gene_searches import ACQUISITIONS, GeneSearch, LargestNorms, RandomGenes, RidgeSearch
 
 RUNS = np.arange(3)
-real = pytest.mark.skipif(not available(*DATA_FILES), reason="the screens or the group effects are not here")
+real = pytest.mark.skipif(not available(*screens.DATA_FILES), reason="the screens or the group effects are not here")
+today_here = pytest.mark.skipif(not available(*today.DATA_FILES), reason="the files can be had nowhere here")
 
 
 def small_screen(n_genes=400, seed=0):
@@ -62,13 +30,13 @@ def small_screen(n_genes=400, seed=0):
     features = rng.standard_normal((n_genes, 6))
     features[7] *= 20.0
     effects = features @ np.array([1.0, 0.5, 0.0, 0.0, 0.0, 0.0]) + 0.1 * rng.standard_normal(n_genes)
-    return GeneScreen("small", features, effects)
+    return screens.GeneScreen("small", features, effects)
 
 
-def searched(policy, screen=None, n_rounds=4):
+def rows_of(policy, screen=None, n_rounds=4):
     problem = (screen or small_screen()).take(RUNS)
     policy = replace(policy, batch=8, rounds=n_rounds)
-    metrics = {m.__name__: m for m in METRICS}
+    metrics = {m.__name__: m for m in screens.METRICS}
     return simulate(policy, problem, Streams.first(len(RUNS), instance="genes"), metrics=metrics, every=1)
 
 
@@ -76,9 +44,9 @@ def searched(policy, screen=None, n_rounds=4):
 def test_the_ifng_target_is_the_one_thwaitingmark_stored():
     """All genes whose symbol both renamings keep alone have the value that the benchmark's own code made."""
     stored = pd.read_csv(fetch("genedisco-ifng-target"), sep="\t", keep_default_na=False).set_index("gene")
-    mine = screen_target("IFNg").reindex(stored.index)
+    mine = gene_tables.screen_target("IFNg").reindex(stored.index)
     equal = np.isclose(mine, stored["log_fold_change"], rtol=0, atol=2e-6)
-    assert (len(stored), len(screen_target("IFNg"))) == (18416, 18881)
+    assert (len(stored), len(gene_tables.screen_target("IFNg"))) == (18416, 18881)
     assert equal.sum() == 17764
     assert mine.isna().sum() + (~equal & mine.notna()).sum() == 652, "the others are renamed or merged differently"
 
@@ -86,17 +54,19 @@ def test_the_ifng_target_is_the_one_thwaitingmark_stored():
 @real
 def test_targets_are_the_formulas_of_the_benchmark():
     """Mean of donors, sum of replicates, minus the logarithm of the score; moments as the files have them."""
-    assert screen_target("IL2").loc["VAV1"] == pytest.approx(
+    assert gene_tables.screen_target("IL2").loc["VAV1"] == pytest.approx(
         np.mean([_table(f"genedisco-il2-donor-{d}", "id").loc["VAV1", "pos|lfc"] for d in (1, 2)])
     )
     killer = _table("genedisco-nk", "Gene")
-    assert screen_target("NK").loc["SCAMP2"] == pytest.approx(killer.loc["SCAMP2", ["Rep1|z", "Rep2|z"]].sum())
-    virus = screen_target("SARS-CoV-2")
+    assert gene_tables.screen_target("NK").loc["SCAMP2"] == pytest.approx(
+        killer.loc["SCAMP2", ["Rep1|z", "Rep2|z"]].sum()
+    )
+    virus = gene_tables.screen_target("SARS-CoV-2")
     assert virus.idxmax() == "ACE2"
     assert virus.max() == pytest.approx(-np.log(1.4e-13))
     assert virus.min() >= 0.0
-    assert screen_target("NK").std() == pytest.approx(1.56, abs=0.01)
-    assert screen_target("IFNg").std() == pytest.approx(0.22, abs=0.01)
+    assert gene_tables.screen_target("NK").std() == pytest.approx(1.56, abs=0.01)
+    assert gene_tables.screen_target("IFNg").std() == pytest.approx(0.22, abs=0.01)
 
 
 def _table(name, index):
@@ -104,10 +74,10 @@ def _table(name, index):
 
 
 @real
-@pytest.mark.parametrize("name", SCREENS)
+@pytest.mark.parametrize("name", gene_tables.SCREENS)
 def test_misaligned_targets_are_the_same_values_on_other_genes(name):
     """Sorted symbols with values in file order: for the virus the strongest value is the first gene's."""
-    right, wrong = screen_target(name), screen_target(name, misaligned=True)
+    right, wrong = gene_tables.screen_target(name), gene_tables.screen_target(name, misaligned=True)
     assert (list(wrong.index), set(right.index)) == (sorted(wrong.index), set(wrong.index))
     assert (right == wrong.reindex(right.index)).mean() < 0.05
     if name == "SARS-CoV-2":
@@ -116,12 +86,12 @@ def test_misaligned_targets_are_the_same_values_on_other_genes(name):
 
 
 def test_an_unknown_screen_is_refused():
-    refuses(lambda: screen_target("tau"), "name must be one of IFNg, IL2, NK, SARS-CoV-2, got 'tau'")
+    refuses(lambda: gene_tables.screen_target("tau"), "name must be one of IFNg, IL2, NK, SARS-CoV-2, got 'tau'")
 
 
 def write_achilles(folder, n_lines=4):
     """Write a small file in the form of the official one, with a missing value and an outdated symbol."""
-    path = folder / ACHILLES_PATH
+    path = folder / gene_tables.ACHILLES_PATH
     path.parent.mkdir(parents=True, exist_ok=True)
     columns = ["A1BG (1)", "MARCH1 (55016)", "ZZZ3 (26009)"]
     values = np.arange(3.0 * n_lines).reshape(n_lines, 3)
@@ -136,49 +106,49 @@ def test_the_official_file_is_read_where_the_user_has_it(tmp_path, monkeypatch):
     """Transposed, symbols before the blank, a missing value replaced by the mean of its cell line."""
     monkeypatch.setattr(registry, "RAW_DATA", tmp_path)
     monkeypatch.setenv("BESTARM_DATA", str(tmp_path / "nowhere"))
-    refuses(lambda: achilles_file(), r"Download Achilles_gene_effect\.csv of DepMap 20Q4", DataUnavailable)
+    refuses(lambda: gene_tables.achilles_file(), r"Download Achilles_gene_effect\.csv of DepMap 20Q4", DataUnavailable)
     path, values = write_achilles(tmp_path)
-    assert achilles_file() == path
-    table = read_achilles(path, size=(4, 3))
+    assert gene_tables.achilles_file() == path
+    table = gene_tables.read_achilles(path, size=(4, 3))
     assert list(table.index) == ["A1BG", "MARCH1", "ZZZ3"]
     assert table.loc["ZZZ3"].tolist() == [values[0, 2], values[1, :2].mean(), values[2, 2], values[3, 2]]
-    refuses(lambda: read_achilles(path), r"has 4 cell lines and 3 genes; .* has 808 and 18119", DataDamaged)
+    refuses(lambda: gene_tables.read_achilles(path), r"has 4 cell lines and 3 genes; .* has 808 and 18119", DataDamaged)
 
 
 def test_a_table_with_words_is_no_gene_effect(tmp_path):
     path, _ = write_achilles(tmp_path)
     path.write_text(path.read_text().replace("0.0,1.0", "high,1.0"))
-    refuses(lambda: read_achilles(path, size=None), "column 'A1BG \\(1\\)' is not numeric", DataDamaged)
+    refuses(lambda: gene_tables.read_achilles(path, size=None), "column 'A1BG \\(1\\)' is not numeric", DataDamaged)
 
 
 @real
 def test_symbols_of_descriptors_are_renamed_and_merged():
-    found = current(pd.DataFrame({"line": [1.0, 3.0, 5.0]}, index=["MARCH1", "MARCHF1", "A1BG"]))
+    found = gene_tables.current(pd.DataFrame({"line": [1.0, 3.0, 5.0]}, index=["MARCH1", "MARCHF1", "A1BG"]))
     assert (list(found.index), found.loc["MARCHF1", "line"]) == (["A1BG", "MARCHF1"], 2.0)
 
 
 def test_rows_shift_where_a_new_symbol_has_another_place():
     """MARCH1 becomes ZARCH1: its row stays between A and N, where another symbol now stands."""
-    given = shifted_rows(["A", "MARCH1", "N"], ["A", "ZARCH1", "N"])
+    given = gene_tables.shifted_rows(["A", "MARCH1", "N"], ["A", "ZARCH1", "N"])
     assert given == {"A": "A", "N": "ZARCH1", "ZARCH1": "N"}
-    assert shifted_rows(["A", "B"], ["A", "B"]) == {"A": "A", "B": "B"}
+    assert gene_tables.shifted_rows(["A", "B"], ["A", "B"]) == {"A": "A", "B": "B"}
 
 
 @real
 def test_group_effects_and_their_misalignment():
-    right, wrong = descriptors("DepMap groups"), descriptors("DepMap groups", misaligned=True)
+    right, wrong = gene_tables.descriptors("DepMap groups"), gene_tables.descriptors("DepMap groups", misaligned=True)
     assert right.shape == (17787, 142)
     assert np.isfinite(right.to_numpy()).all()
     same = np.isclose(right.loc[wrong.index], wrong).all(axis=1).mean()
     assert same == pytest.approx(0.067, abs=0.001), "nearly all genes have the row of another"
-    refuses(lambda: descriptors("STRING"), "source must be")
-    assert describing.ACHILLES_SIZE == (808, 18119)
+    refuses(lambda: gene_tables.descriptors("STRING"), "source must be")
+    assert gene_tables.ACHILLES_SIZE == (808, 18119)
 
 
 @real
 def test_sizes_of_the_screens_are_those_of_the_data():
     for genes, fault in ((GENES, "none"), (GENES_CODED, "both")):
-        assert {name: len(joined(name, "DepMap groups", fault)[1]) for name in SCREENS} == genes
+        assert {name: len(screens.joined(name, "DepMap groups", fault)[1]) for name in gene_tables.SCREENS} == genes
 
 
 def test_pools_and_hits():
@@ -213,40 +183,40 @@ def test_random_genes_follow_the_exact_law(splits):
     chosen = np.argsort(np.where(runs.pool, order, 2.0), axis=1)[:, :120]
     hits = runs.hits if splits == 1 else runs.second_hits
     found = np.take_along_axis(hits, chosen, axis=1).sum(axis=1)
-    law = chance_law(1000, 120, splits=splits)
+    law = screens.chance_law(1000, 120, splits=splits)
     assert found.mean() == pytest.approx(law.mean(), abs=4 * law.std() / np.sqrt(n))
     assert found.var() == pytest.approx(law.var(), rel=0.3)
-    assert hit_count(1000) == hits[0].sum()
+    assert screens.hit_count(1000) == hits[0].sum()
 
 
 def test_chance_at_the_papers_scale():
     """After 800 genes: 0.057 of the hits with one split, 0.046 with two."""
     assert chance("IFNg", "as_written", 800)[0] == pytest.approx(800 / 13984, rel=1e-9)
-    assert chance_law(17479, 800, splits=2).mean() / 699 == pytest.approx(800 / 17479, rel=1e-9)
-    refuses(lambda: chance_law(100, 10, splits=3), "splits must be 1 or 2")
-    refuses(lambda: chance_law(100, 81, splits=1), "between 0 and the 80 genes of the pool, got 81")
+    assert screens.chance_law(17479, 800, splits=2).mean() / 699 == pytest.approx(800 / 17479, rel=1e-9)
+    refuses(lambda: screens.chance_law(100, 10, splits=3), "splits must be 1 or 2")
+    refuses(lambda: screens.chance_law(100, 81, splits=1), "between 0 and the 80 genes of the pool, got 81")
 
 
 def test_scores():
     mean, deviation, margin = (np.array([[v]], dtype=np.float32) for v in (-2.0, 0.5, 3.0))
     passes = Passes(mean, deviation, margin)
     expected = {"top_uncertain": 0.5, "optimistic": -1.5, "optimistic_absolute": 2.5, "mean": -2.0, "margin": 3.0}
-    assert {name: float(scores_of(name, passes)[0, 0]) for name in expected} == expected
-    assert scores_of("badge", passes) is None
+    assert {name: float(gene_searches.scores_of(name, passes)[0, 0]) for name in expected} == expected
+    assert gene_searches.scores_of("badge", passes) is None
 
 
 def test_soft_weights_are_nearly_uniform_for_small_deviations():
     """The exponential is taken twice; 0.1 and 0.3 differ by 6% where a softmax of logarithms would say ninefold."""
-    weights = soft_weights(np.array([0.1, 0.3]))
+    weights = gene_searches.soft_weights(np.array([0.1, 0.3]))
     powers = (1e-7 + np.array([0.01, 0.09])) ** (1 / 0.9)
     np.testing.assert_allclose(weights, np.exp(powers) / np.exp(powers).sum())
     assert weights[1] / weights[0] == pytest.approx(1.065, abs=0.01)
-    assert soft_weights(np.array([50.0, 60.0]))[0] == pytest.approx(0.0, abs=1e-12), "no overflow"
+    assert gene_searches.soft_weights(np.array([50.0, 60.0]))[0] == pytest.approx(0.0, abs=1e-12), "no overflow"
 
 
 def test_sampling_without_replacement_has_the_law_of_weights():
     weights, rng = np.array([0.5, 0.3, 0.2, 0.0]), np.random.default_rng(0)
-    found = np.array([sampled(weights, rng.random(2)) for _ in range(4000)])
+    found = np.array([gene_searches.sampled(weights, rng.random(2)) for _ in range(4000)])
     first = np.bincount(found[:, 0], minlength=4) / 4000
     np.testing.assert_allclose(first, weights, atol=4 * 0.5 / np.sqrt(4000))
     assert (found[:, 0] != found[:, 1]).all()
@@ -256,12 +226,12 @@ def test_sampling_without_replacement_has_the_law_of_weights():
 
 def test_far_points_are_farthest_one_after_another():
     points = np.array([[0.0], [1.0], [4.0], [10.0]], dtype=np.float32)
-    assert far_from(points, points[:1], 3).tolist() == [3, 2, 1]
+    assert gene_searches.far_from(points, points[:1], 3).tolist() == [3, 2, 1]
 
 
 def test_seeds_start_with_the_largest_norm_and_repeat_nothing():
     points = np.random.default_rng(0).standard_normal((50, 3)).astype(np.float32)
-    found = spread_seeds(points, np.random.default_rng(1).random(12))
+    found = gene_searches.spread_seeds(points, np.random.default_rng(1).random(12))
     assert (found[0], len(set(found))) == (np.argmax((points**2).sum(axis=1)), 12)
 
 
@@ -269,16 +239,20 @@ def test_cluster_members_come_from_every_cluster():
     rng = np.random.default_rng(0)
     centres = np.array([[0.0, 0.0], [50.0, 0.0], [0.0, 50.0]])
     points = (centres[np.arange(90) % 3] + rng.standard_normal((90, 2))).astype(np.float32)
-    assert sorted(cluster_members(points, np.array([0.1, 0.5, 0.9])) % 3) == [0, 1, 2]
+    assert sorted(gene_searches.cluster_members(points, np.array([0.1, 0.5, 0.9])) % 3) == [0, 1, 2]
     copies = np.zeros((9, 2), dtype=np.float32)
-    assert len(set(cluster_members(copies, np.array([0.1, 0.5, 0.9])))) == 3, "each gene once, even among copies"
+    assert len(set(gene_searches.cluster_members(copies, np.array([0.1, 0.5, 0.9])))) == 3, (
+        "each gene once, even among copies"
+    )
 
 
 def test_adversarial_steps_end_beyond_a_share_of_the_norm():
     rng = np.random.default_rng(0)
     inputs = rng.standard_normal((20, 6)).astype(np.float32)
     parameters = (rng.standard_normal((6, 8)), rng.standard_normal(8), rng.standard_normal(8))
-    moved = adversarial_distances(inputs, *(p.astype(np.float32) for p in parameters), np.random.default_rng(2))
+    moved = gene_searches.adversarial_distances(
+        inputs, *(p.astype(np.float32) for p in parameters), np.random.default_rng(2)
+    )
     norms = np.sqrt((inputs**2).sum(axis=1))
     assert (np.sqrt(moved) >= 0.35 * norms - 1e-5).mean() > 0.8, "but for inputs at which no unit is on"
     assert (np.sqrt(moved) <= 0.35 * norms + 0.05 * np.sqrt(6) + 1e-5).all()
@@ -295,11 +269,7 @@ def test_searches_choose_each_gene_of_the_pool_once(policy):
     for search in (policy, policy.as_coded()):
         search = replace(search, batch=8, rounds=3)
         problem, streams = small_screen().take(RUNS), Streams.first(3, instance="genes")
-        state = search.start(problem.arms, streams)
-        while not search.finished(state).all():
-            asked = search.ask(state)
-            search.tell(state, asked, problem.rewards(asked, problem.arms.no_pulls(3), streams))
-        chosen = search.recommend(state)
+        chosen = search.recommend(searched(search, problem, streams)[0])
         assert chosen.shape == (3, 24)
         assert all(len(set(row)) == 24 for row in chosen)
         assert np.take_along_axis(problem.pool, chosen, axis=1).all()
@@ -316,25 +286,25 @@ def test_the_first_batch_is_the_same_for_all():
 
 def test_norms_are_largest_and_ridge_finds_a_linear_signal():
     screen = small_screen()
-    norms = searched(LargestNorms("Norms"), screen)
-    found = searched(RidgeSearch("Ridge absolute", absolute=False), screen, n_rounds=8)
+    norms = rows_of(LargestNorms("Norms"), screen)
+    found = rows_of(RidgeSearch("Ridge absolute", absolute=False), screen, n_rounds=8)
     assert found[found["round"] == 8]["recall_rising"].mean() > 0.8
     assert norms["pulls"].max() == 32
 
 
 def test_metrics_are_shares():
-    rows = searched(RandomGenes("Random"))
+    rows = rows_of(RandomGenes("Random"))
     last = rows[rows["round"] == 4]
     np.testing.assert_allclose(last["precision"] * 32, last["recall_one_split"] * 16)
     assert (rows[rows["round"] == 0][["hit_ratio", "precision"]] == 0).all(axis=None)
-    coded = searched(RandomGenes("Random"), replace(small_screen(), second_split=True))
+    coded = rows_of(RandomGenes("Random"), replace(small_screen(), second_split=True))
     np.testing.assert_array_equal(coded["hit_ratio"], coded["recall_two_splits"])
     np.testing.assert_array_equal(rows["hit_ratio"], rows["recall_one_split"])
 
 
 def test_reset_draws_the_same_numbers_in_every_batch():
     """SoftUncertain as coded draws at the same places of its list; without the reset it does not."""
-    screen = GeneScreen("flat", np.ones((200, 3)), np.arange(200.0))
+    screen = screens.GeneScreen("flat", np.ones((200, 3)), np.arange(200.0))
     for reset in (True, False):
         policy = GeneSearch("Soft", 8, 3, acquisition="soft_uncertain", epochs=2, passes=4, reset=reset)
         problem, streams = screen.take(RUNS[:1]), Streams.first(1, instance="flat")
@@ -353,23 +323,20 @@ def test_ridge_is_the_regression_of_least_generalised_error():
     x = rng.standard_normal((40, 5))
     y = x @ rng.standard_normal(5) + rng.standard_normal(40)
     centred, goal, best = x - x.mean(axis=0), y - y.mean(), (np.inf, None)
-    for penalty in PENALTIES:
+    for penalty in gene_searches.PENALTIES:
         hat = centred @ np.linalg.solve(centred.T @ centred + penalty * np.eye(5), centred.T)
         free = 1.0 - (1.0 + np.trace(hat)) / 40
         error = ((goal - hat @ goal) ** 2).sum() / free**2
         if error < best[0]:
             best = (error, np.linalg.solve(centred.T @ centred + penalty * np.eye(5), centred.T @ goal))
-    np.testing.assert_allclose(ridge(x, y), best[1], rtol=1e-8)
+    np.testing.assert_allclose(gene_searches.ridge(x, y), best[1], rtol=1e-8)
 
 
 def test_training_leaves_one_of_five_out():
     """In the order of effects one of every five is held out; what is left over trains."""
     problem, streams = small_screen().take(RUNS), Streams.first(3, instance="genes")
-    policy = RandomGenes("Random", 16, 2)
-    state = policy.start(problem.arms, streams)
-    asked = policy.ask(state)
-    policy.tell(state, asked, problem.rewards(asked, problem.arms.no_pulls(3), streams))
-    arms, targets, kept = training_part(state, 1)
+    state, _ = searched(RandomGenes("Random", 16, 2), problem, streams, 1)
+    arms, targets, kept = gene_searches.training_part(state, 1)
     assert (kept == 13).all()
     for r in range(3):
         assert set(arms[r, :13]) < set(state.arms[r, :16])
@@ -381,15 +348,34 @@ def test_training_leaves_one_of_five_out():
 def test_settings_are_refused():
     refuses(lambda: GeneSearch("G", acquisition="best"), r"acquisition must be one of top_uncertain, .* got 'best'")
     with pytest.raises(ValueError, match=r"fault must be one of none, descriptors, targets, both, got 'rows'"):
-        gene_screen("IFNg", fault="rows")
+        screens.gene_screen("IFNg", fault="rows")
     refuses(lambda: small_screen().arms, r"call problem\.take")
 
 
 @real
 def test_as_coded_has_all_faults():
-    screen = gene_screen("NK").as_coded()
+    screen = screens.gene_screen("NK").as_coded()
     assert screen.second_split
     assert len(screen.effects) == GENES_CODED["NK"]
     policy = GeneSearch("OAE").as_coded()
     assert (policy.broadcast_loss, policy.reset, policy.hidden) == (True, True, 16)
-    assert screen.label == gene_screen("NK").label, "the draws of a run do not depend on the faults"
+    assert screen.label == screens.gene_screen("NK").label, "the draws of a run do not depend on the faults"
+
+
+@today_here
+@pytest.mark.parametrize("name", ["IFNg", "NK"])
+def test_rows_are_aligned(name):
+    screen, table = today.todays_screen(name), today.group_means()
+    effects = today.screen_target(name)
+    genes = sorted(set(table.index) & set(effects.index))
+    assert screen.features.shape == (len(genes), 71)
+    for place in (0, 1234, -1):
+        assert np.array_equal(screen.features[place], table.loc[genes[place]])
+        assert screen.effects[place] == effects[genes[place]]
+
+
+@today_here
+def test_what_random_genes_find():
+    """800 of all genes: as the notebook says, between 0.046 and 0.048 on each screen."""
+    chance = [800 / len(today.todays_screen(name).effects) for name in gene_tables.SCREENS]
+    assert (round(min(chance), 3), round(max(chance), 3)) == (0.046, 0.048)

@@ -75,7 +75,7 @@ def test_precision_is_a_fixed_share_of_the_hit_ratio():
 
 @pytest.mark.skipif(not available(*DATA_FILES), reason="the group effects are not here")
 def test_the_largest_descriptors_are_those_of_essential_genes():
-    from bestarm_studies.oae.genedisco.descriptors import group_effects
+    from bestarm_studies.oae.genedisco.gene_tables import group_effects
 
     effects = group_effects()
     largest = effects.loc[(effects**2).sum(axis=1).nlargest(800).index]

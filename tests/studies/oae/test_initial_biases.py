@@ -9,19 +9,10 @@ from prose import prose
 from bestarm_lab.claims.robustness import OpenChoice, Substitution, under_choices
 from bestarm_lab.results import published, read_robustness, read_verdicts
 from bestarm_lab.study import load_study
+from bestarm_studies.oae import series
 from bestarm_studies.oae.experiments import RANDOM_BIASES, SYNTHETIC
 from bestarm_studies.oae.landscapes import LANDSCAPES
 from bestarm_studies.oae.robustness import CHOICES, RANDOM_START
-from bestarm_studies.oae.series import (
-    DEFAULT_BIAS,
-    DEFAULT_STEP_SIZES,
-    LARGE,
-    MANY_RUNS,
-    MIDDLE,
-    RUNS,
-    SMALL,
-    STEP_SIZES,
-)
 
 CLAIMS = load_study("oae").claims
 PREFIX = "random_"
@@ -48,7 +39,7 @@ def test_the_experiments_are_those_of_the_ledger_except_biases_and_step_sizes():
     assert {name.removeprefix(PREFIX) for name in RANDOM_BIASES} == set(SYNTHETIC)
     for name, random in RANDOM_BIASES.items():
         plain = SYNTHETIC[name.removeprefix(PREFIX)]
-        assert {**random.settings} == {**plain.settings, "bias": DEFAULT_BIAS}
+        assert {**random.settings} == {**plain.settings, "bias": series.DEFAULT_BIAS}
         assert "bias" not in plain.settings
         assert set(random.series) == set(plain.series)
         ours, theirs = (dict(e.scale("paper").settings) for e in (random, plain))
@@ -68,7 +59,8 @@ def test_the_committed_table_is_that_of_the_committed_rows():
 
 
 @pytest.mark.parametrize(
-    ("name", "runs"), [("synthetic_10_5", MANY_RUNS), ("synthetic_100_10", MANY_RUNS), ("synthetic_300_100", RUNS)]
+    ("name", "runs"),
+    [("synthetic_10_5", series.MANY_RUNS), ("synthetic_100_10", series.MANY_RUNS), ("synthetic_300_100", series.RUNS)],
 )
 def test_both_are_compared_on_the_same_runs_at_the_papers_own_scale(name, runs):
     zero, random = rows_of_both()[name], rows_of_both()[PREFIX + name]
@@ -117,8 +109,12 @@ def test_what_is_said_of_the_larger_classes_and_of_greedy():
 
 
 def test_step_sizes_that_are_said():
-    for words, rates in (("random biases", DEFAULT_STEP_SIZES.long), ("biases of zero", STEP_SIZES.long)):
-        line = f"| {words} | " + " | ".join(f"{rates[hidden]}" for hidden in (SMALL, MIDDLE, LARGE)) + " |"
+    for words, rates in (("random biases", series.DEFAULT_STEP_SIZES.long), ("biases of zero", series.STEP_SIZES.long)):
+        line = (
+            f"| {words} | "
+            + " | ".join(f"{rates[hidden]}" for hidden in (series.SMALL, series.MIDDLE, series.LARGE))
+            + " |"
+        )
         assert line in prose("oae", "09_open_choices")
 
 

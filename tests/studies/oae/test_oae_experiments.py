@@ -22,9 +22,9 @@ from bestarm_studies.oae.checks import LEAST_BATCHES
 from bestarm_studies.oae.first_hits import SMALLEST_TAU, TAUS
 from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
 from bestarm_studies.oae.network_fits import fit_rows
-from bestarm_studies.oae.sequential.network_counts import networks_per_batch
+from bestarm_studies.oae.sequential.checks import networks_per_batch
 from bestarm_studies.oae.series import VANILLA
-from bestarm_studies.oae.theory.sphere_arms import CloneArms, SphereArms
+from bestarm_studies.oae.theory.linear_runs import CloneArms, SphereArms
 from bestarm_studies.oae.uci_sets import UCI_SETS
 
 EXPERIMENTS, CHECKS = load_study("oae").experiments, load_study("oae").checks
@@ -192,5 +192,6 @@ def test_printed_sizes_are_compared_side_by_side():
 
 @pytest.mark.parametrize("law", [landscape("MultiValleyOneDim"), SphereArms(10, 2), CloneArms(2, 3)])
 def test_arms_are_those_of_a_replication(law):
-    refuses(lambda: law.arms, "arms differ by replication")
+    """The error names the law and what to call."""
+    refuses(lambda: law.arms, rf"{re.escape(law.label)}: arms differ by replication; call problem\.take")
     assert law.take(np.arange(3)).features.shape[0] == 3

@@ -5,6 +5,7 @@ from functools import cache, partial
 import numpy as np
 import pandas as pd
 import pytest
+from hills import searched
 from refusals import refuses
 from scipy.stats import beta
 
@@ -20,6 +21,7 @@ from bestarm.policies.linear.linear_oae import (
 )
 from bestarm.streams import Streams
 from bestarm_lab.datasets.registry import DataUnavailable
+from bestarm_studies.oae.theory import query_bounds as queries
 from bestarm_studies.oae.theory.batch_regret import burn_in_rows, misspecified_rows, slopes, wide_counts
 from bestarm_studies.oae.theory.checks import CHECKS
 from bestarm_studies.oae.theory.eluder_dimension import (
@@ -28,19 +30,8 @@ from bestarm_studies.oae.theory.eluder_dimension import (
     least_independent,
     longest_possible,
 )
-from bestarm_studies.oae.theory.linear_runs import largest_promise, observed_run
+from bestarm_studies.oae.theory.linear_runs import CloneArms, SphereArms, largest_promise, observed_run, unit_vectors
 from bestarm_studies.oae.theory.optimism import bonuses, optimism_rows
-from bestarm_studies.oae.theory.query_bounds import (
-    COMMIT,
-    MIXING,
-    TRACE,
-    bump_packing,
-    cover_order,
-    linear_queries,
-    query_bounds,
-    query_rows,
-)
-from bestarm_studies.oae.theory.sphere_arms import CloneArms, SphereArms, unit_vectors
 
 ROWS = np.arange(6)
 SEARCHES = (LinearOae, EllipsoidOae, LinearGreedy, LinearSeq, LinearDiverse, LinearLogDet)
@@ -48,14 +39,8 @@ SEARCHES = (LinearOae, EllipsoidOae, LinearGreedy, LinearSeq, LinearDiverse, Lin
 
 def at_round(policy, law, rounds, replications=ROWS):
     """Return the state before a round, the problem and the streams."""
-    problem = law.take(replications)
-    streams = Streams(0, law.label, replications)
-    state = policy.start(problem.arms, streams)
-    pulled = problem.arms.no_pulls(len(replications))
-    for _ in range(rounds):
-        asked = policy.ask(state)
-        policy.tell(state, asked, problem.rewards(asked, pulled, streams))
-    return state, problem, streams
+    problem, streams = law.take(replications), Streams(0, law.label, replications)
+    return searched(policy, problem, streams, rounds)[0], problem, streams
 
 
 def test_laws_name_their_arms_by_replication():
@@ -355,27 +340,27 @@ def test_regret_of_random_batches_by_hand():
 def test_queries_of_the_learners_by_hand():
     """Unit vectors of four coordinates; the goal of 0.5 needs a squared norm of 0.25."""
     coordinates = np.sqrt(np.array([[0.3, 0.3, 0.2, 0.2], [0.1, 0.2, 0.3, 0.4]]))
-    found = linear_queries(coordinates, 0.5)
-    np.testing.assert_array_equal(found[COMMIT], [2, 4])  # one direction, guess (one more, guess)
-    np.testing.assert_array_equal(found[TRACE], [2, 3])
-    np.testing.assert_array_equal(found[MIXING], [1, 2])
-    np.testing.assert_array_equal(linear_queries(-coordinates, 0.5)[MIXING], [2, 3])
+    found = queries.linear_queries(coordinates, 0.5)
+    np.testing.assert_array_equal(found[queries.COMMIT], [2, 4])  # one direction, guess (one more, guess)
+    np.testing.assert_array_equal(found[queries.TRACE], [2, 3])
+    np.testing.assert_array_equal(found[queries.MIXING], [1, 2])
+    np.testing.assert_array_equal(queries.linear_queries(-coordinates, 0.5)[queries.MIXING], [2, 3])
 
 
-@pytest.mark.parametrize("learner", [TRACE, MIXING])
+@pytest.mark.parametrize("learner", [queries.TRACE, queries.MIXING])
 def test_the_learners_by_their_queries(learner):
     """Queries are unit vectors, and the first guess worth 1 - epsilon has the number that the formula gives."""
     z, epsilon = unit_vectors(Streams.first(200).key("z"), np.arange(200), 1, 6)[:, 0], 0.3
-    k, expected = 1.0 - epsilon, linear_queries(z, epsilon)[learner]
+    k, expected = 1.0 - epsilon, queries.linear_queries(z, epsilon)[learner]
     for theta, number in zip(z, expected, strict=True):
         for m in range(7):
             s = np.linalg.norm(theta[:m])
-            share = min(s / k, 1.0) if learner == MIXING else float(m > 0) * np.sqrt(1.0 - 1e-14)
+            share = min(s / k, 1.0) if learner == queries.MIXING else float(m > 0) * np.sqrt(1.0 - 1e-14)
             query = np.zeros(7)
             query[:m] = share * theta[:m] / max(s, 1e-300)
             query[m] = np.sqrt(1.0 - share**2)
             assert np.linalg.norm(query) == pytest.approx(1.0)
-            if query[:6] @ theta >= k - 1e-12 and (m > 0 or learner == MIXING):
+            if query[:6] @ theta >= k - 1e-12 and (m > 0 or learner == queries.MIXING):
                 assert m + 1 == number
                 break
         else:
@@ -386,8 +371,8 @@ def test_a_shorter_parameter_is_found_no_later():
     """The mean for unit vectors is that of the worst case: the guess needs a smaller share of the squared norm."""
     coordinates, epsilon = unit_vectors(Streams.first(100).key("z"), np.arange(100), 1, 8)[:, 0], 0.2
     for norm in (0.3, 0.6, 0.9):
-        easier = linear_queries(coordinates, epsilon / norm)
-        assert (easier[TRACE] <= linear_queries(coordinates, epsilon)[TRACE]).all()
+        easier = queries.linear_queries(coordinates, epsilon / norm)
+        assert (easier[queries.TRACE] <= queries.linear_queries(coordinates, epsilon)[queries.TRACE]).all()
 
 
 @pytest.mark.parametrize(("d", "epsilon"), [(4, 0.2), (50, 0.25)])
@@ -395,36 +380,36 @@ def test_queries_have_their_exact_mean(d, epsilon):
     """One or a half plus the sum over m of the chance that m coordinates do not suffice, of a beta law."""
     m = np.arange(1, d)
     directions = 1.0 + beta.cdf((1.0 - epsilon) ** 2, m / 2, (d - m) / 2).sum()
-    rows = query_rows([(d, epsilon)], {}, 4000, 0)
-    for learner, exact in ((TRACE, directions + 1.0), (MIXING, directions + 0.5)):
+    rows = queries.query_rows([(d, epsilon)], {}, 4000, 0)
+    for learner, exact in ((queries.TRACE, directions + 1.0), (queries.MIXING, directions + 0.5)):
         found = rows.loc[rows["series"] == learner, "queries"]
         assert abs(found.mean() - exact) < 4 * found.std() / np.sqrt(len(found))
-        assert exact < query_bounds(np.array([d]), np.array([epsilon]), "printed")[0]  # which refutes the lemma
+        assert exact < queries.query_bounds(np.array([d]), np.array([epsilon]), "printed")[0]  # which refutes the lemma
 
 
 def test_bounds_on_queries_by_hand():
     """Both sides of 1/d, and the squared one."""
     d, epsilon = np.array([4.0, 20.0, 50.0]), np.array([0.2, 0.5, 0.25])
-    np.testing.assert_array_equal(query_bounds(d, epsilon, "printed"), [4, 10, 38])
-    np.testing.assert_allclose(query_bounds(d, epsilon, "squared"), [2.56, 5.0, 28.125])
-    refuses(lambda: query_bounds(d, epsilon, "cubed"), "kind")
+    np.testing.assert_array_equal(queries.query_bounds(d, epsilon, "printed"), [4, 10, 38])
+    np.testing.assert_allclose(queries.query_bounds(d, epsilon, "squared"), [2.56, 5.0, 28.125])
+    refuses(lambda: queries.query_bounds(d, epsilon, "cubed"), "kind")
 
 
 @pytest.mark.parametrize(("d", "epsilon"), [(1, 0.1), (2, 0.2), (2, 0.1)])
 def test_the_packing_is_one_and_the_cover_finds_every_bump(d, epsilon):
     """Distances of at least 2 epsilon in the ball; on a line each query tests two points."""
-    points = bump_packing(d, epsilon)
+    points = queries.bump_packing(d, epsilon)
     distance = np.linalg.norm(points[:, None] - points[None], axis=2) + 9.0 * np.eye(len(points))
     assert distance.min() >= 2.0 * epsilon - 1e-9
     assert np.linalg.norm(points, axis=1).max() <= 1.0 + 1e-7
-    met, solved = cover_order(points, epsilon)
+    met, solved = queries.cover_order(points, epsilon)
     assert (met >= 1).all()
     assert (solved >= met).all()
     if d == 1:
         assert len(points) == 11
         np.testing.assert_array_equal(np.bincount(met)[1:], [2] * 5 + [1])
         np.testing.assert_array_equal(solved, met)
-    refuses(lambda: bump_packing(3, 0.1), "d = 1 and 2")
+    refuses(lambda: queries.bump_packing(3, 0.1), "d = 1 and 2")
 
 
 def test_the_bonus_is_that_of_the_regularised_minimiser():
@@ -478,7 +463,7 @@ SMALL = {
     "wrong": (misspecified_rows, ([0.0, 0.03, 0.1], 6, 3), {
         "dimensions": [3], "batches": [1, 2], "rounds": [6, 12], "n_arms": 100, "starts": 10
     }),
-    "queries": (query_rows, ([(20, 0.5), (4, 0.2)], {"dimensions": [1, 2], "epsilons": [0.2]}, 200, 3), {}),
+    "queries": (queries.query_rows, ([(20, 0.5), (4, 0.2)], {"dimensions": [1, 2], "epsilons": [0.2]}, 200, 3), {}),
     "hope": (optimism_rows, (
         {"n_arms": 60, "dimensions": [4], "batches": [2], "rounds": 5},
         {"n_arms": 9, "dimensions": [3], "batches": [2], "rounds": 4},
@@ -557,8 +542,8 @@ def test_verdicts_on_the_small_rows(small_rows):
     assert not decide("misspecification", experiment="wrong", ratio=1e-3)[0]
     assert "exponent of ω" in decide("misspecification", experiment="wrong", proportional=True, slack=0.15)[1]
     assert not decide("query_bound", experiment="queries", bound="printed")[0]
-    assert not decide("query_bound", experiment="queries", bound="printed", part="small", series=[MIXING])[0]
-    assert decide("query_bound", experiment="queries", bound="printed", part="small", series=[COMMIT])[0]
+    assert not decide("query_bound", experiment="queries", bound="printed", part="small", series=[queries.MIXING])[0]
+    assert decide("query_bound", experiment="queries", bound="printed", part="small", series=[queries.COMMIT])[0]
     assert decide("query_bound", experiment="queries", bound="squared")[0]
     assert decide("lipschitz_bound", experiment="queries", bound="printed")[0]
     assert not decide("lipschitz_bound", experiment="queries", bound="quarter")[0]

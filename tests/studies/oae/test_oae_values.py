@@ -1,4 +1,4 @@
-"""When batch searches find a top arm: values and figures on rows whose answer is known."""
+"""When batch searches find a top arm: values, ratios, tables and figures on rows whose answer is known."""
 
 import itertools
 from functools import partial
@@ -9,11 +9,12 @@ import pytest
 from scipy import stats
 
 from bestarm_lab.figures.values import share_interval
-from bestarm_lab.paths import RESULTS
+from bestarm_lab.paths import FIGURES, RESULTS
+from bestarm_lab.study import load_study
 from bestarm_studies.oae.batch_observer import n_good
 from bestarm_studies.oae.checks import batch_limit, first_hit, first_tried
 from bestarm_studies.oae.ensembles.figures import objective_ratios, objectives_figure, optimistic_shares
-from bestarm_studies.oae.figures import _apart, hits_figure, networks_figure, two_lines
+from bestarm_studies.oae.figures import _apart, hits_figure, networks_figure, scale_words, two_lines
 from bestarm_studies.oae.first_hits import (
     first_hits,
     marked_runs,
@@ -29,14 +30,17 @@ from bestarm_studies.oae.problem.evolution import evolution_figure
 from bestarm_studies.oae.series import DEFAULT_STEP_SIZES, STEP_SIZES
 from bestarm_studies.oae.values import (
     RANDOM_LAW,
+    batch_ratios,
     batches_until_top,
     block_rewards,
     bootstrap_interval,
+    by_set,
     hits_table,
     search_values,
     share_found,
 )
 from bestarm_studies.oae.vanilla.figures import divergence_table, divergence_values
+from bestarm_studies.oae.verdicts.figures import ratios_of_claims, verdict_counts
 
 
 def made_rows(first: dict[str, list[int]], rounds: int = 10, name: str = "set") -> pd.DataFrame:
@@ -314,3 +318,72 @@ def test_arms_that_were_tried_count_though_others_look_better():
     rows = made_rows({"Greedy": [11]}).assign(tried=lambda r: np.where(r["round"] == 4, 1, 900))
     assert first_tried(rows, {})["Greedy"].tolist() == [4.0]
     assert first_hit(rows, {})["Greedy"].tolist() == [11.0]
+
+
+def test_rows_of_a_set_take_a_series_from_the_first_table_that_has_it():
+    first = pd.DataFrame({"name": ["hill", "hill"], "series": ["random", "plain"], "value": [1, 2]})
+    second = pd.DataFrame({"name": ["hill", "hills"], "series": ["random", "random"], "value": [3, 4]})
+    found = by_set(first, second, pd.DataFrame({"series": ["plain"], "value": [5]}))
+    assert {name: rows["value"].tolist() for name, rows in found.items()} == {
+        "hill": [1, 2],
+        "hills": [4],
+        "BlogFeedback": [5],
+    }
+    assert by_set(first, series=["plain"])["hill"]["value"].tolist() == [2]
+
+
+def test_the_scale_names_only_what_the_series_have_and_every_cut():
+    large, small = load_study("oae").experiments["synthetic_100_10"], load_study("oae").experiments["sequential_100_10"]
+    assert scale_words([(large, "paper")], ["Greedy"]) == "the paper's own scale: 5000 training steps, 150 batches"
+    cut = "200 training steps (paper: 5000), 20 batches (paper: 150)"
+    assert scale_words([(large, "laptop"), (small, "laptop")], ["MeanOpt 0.1", "SeqB 0.1"]) == cut
+    assert scale_words([(large, "laptop")], ["Ensemble"]).endswith("ensembles of 5 (paper: 10)")
+
+
+def test_verdicts_for_the_score():
+    verdicts = pd.DataFrame({"verdict": ["mixed", "undecided", "confirmed"], "kind": ["test", "test", "exact"]})
+    verdicts = verdicts.assign(scale=["paper", "laptop", np.nan], ours=[np.nan, np.nan, "control"])
+    score = verdict_counts(verdicts).set_index("decided")
+    assert score.to_numpy().sum() == 2, "the project's own statements do not count"
+    assert score.loc["at the paper's own scale", "mixed"] == 1
+    line = {"ours": "", "kind": "test", "verdict": "not run", "scale": "laptop"}  # decided at no scale
+    assert verdict_counts(pd.DataFrame([line])).to_dict("records") == [{"decided": "not at all", "not run": 1}]
+
+
+def test_a_ratio_is_that_of_means_over_the_runs_that_both_have():
+    rows = made_rows({"A": [2, 4, 6], "B": [4, 8, 10, 1]})
+    found = batch_ratios({"hill": rows}, {"A": ("A", "B"), "C": ("C", "B")}, "paper", panel="NN")
+    (line,) = found.to_dict("records")
+    assert line["value"] == pytest.approx(12 / 22)
+    assert line["low"] < line["value"] < line["high"]
+    assert (line["panel"], line["series"], line["x"], line["n"], line["data"]) == ("NN", "A", "hill", 3, "synthetic")
+
+
+def test_ratios_of_claims_are_sorted_by_class_and_named_by_set():
+    where = ["bikes_linear: name = Day", "synthetic_10_5: name = Hill", "blogs_100_10", "fitted_10_5: name = Day"]
+    table = pd.DataFrame({"comparison": [f"{cell}, best of M 1, M 2 against RandomBatch" for cell in where]})
+    table = table.assign(id=["C1", "C1", "C1", "C2"], convention="as_written", effect=0.5, low=0.4, high=0.6, n=25)
+    found = ratios_of_claims(table, {"C1": "", "C2": ", fitted"}, "paper")
+    assert found[["series", "x", "data"]].to_numpy().tolist() == [
+        ["NN 10-5", "Hill", "synthetic"],
+        ["NN 10-5", "Day, fitted", "fitted"],
+        ["NN 100-10", "BlogFeedback", "real"],
+        ["linear", "Day", "real"],
+    ]
+    assert set(found["panel"]) == {"random batches"}
+
+
+@pytest.mark.parametrize(
+    ("file", "panel", "claims"),
+    [
+        ("07_diversity/gains", "NN 10-5", ["OAE-C54a"]),
+        ("08_sequential/gains", "NN 10-5", ["OAE-C60a"]),
+        ("08_sequential/gains", "NN 100-10", ["OAE-C60b"]),
+        ("08_sequential/gains_tables", "NN 100-10", ["OAE-C61", "OAE-C62"]),
+    ],
+)
+def test_ratios_that_are_drawn_are_those_behind_the_verdicts(file, panel, claims):
+    drawn = pd.read_csv(FIGURES / "oae" / f"{file}.csv").query("panel == @panel")
+    decided = pd.read_csv(RESULTS / "oae" / "comparisons.csv").query("id in @claims and convention == 'as_written'")
+    ours, theirs = drawn[["value", "low", "high"]], decided[["effect", "low", "high"]]
+    np.testing.assert_allclose(np.sort(ours, axis=0), np.sort(theirs, axis=0), rtol=1e-4)

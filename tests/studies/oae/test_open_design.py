@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
-from titles import Title
+from titles import titled
 
 from bestarm_lab.claims.robustness import deciding, effects, summary, under_choices
 from bestarm_lab.experiments.experiment import Experiment
@@ -16,7 +16,7 @@ from bestarm_lab.study import load_study
 from bestarm_studies.oae.checks import first_hit
 from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
 from bestarm_studies.oae.open_choices import open_design
-from bestarm_studies.oae.open_choices.open_landscapes import HILLS, open_landscape
+from bestarm_studies.oae.open_choices.open_design import HILLS, open_landscape
 from bestarm_studies.oae.robustness import CHOICES as OPEN_CHOICES
 from bestarm_studies.oae.robustness import DESIGN, ON_LANDSCAPES, first_of_design
 
@@ -136,11 +136,6 @@ def draws() -> pd.DataFrame:
 
 
 @cache
-def summaries() -> pd.DataFrame:
-    return summary(draws(), worth()).set_index("claim")
-
-
-@cache
 def worth() -> pd.DataFrame:
     return effects(draws(), OPEN_CHOICES)
 
@@ -155,7 +150,12 @@ def test_committed_draws_are_those_of_the_committed_rows():
     pd.testing.assert_frame_equal(found, committed.reset_index(drop=True), rtol=1e-3, atol=1e-3)
 
 
-def drawing_of_hills_decides_more(values: pd.DataFrame) -> bool:
+@titled(
+    "oae/09_open_choices/open_design",
+    "Which hill is the highest decides more about claims against chance "
+    "than any setting of the training (C27, C31, C32)",
+)
+def test_drawing_of_hills_decides_more(values: pd.DataFrame) -> bool:
     """Of three claims against chance it is worth more than any setting of the training, and clearly something."""
     worth = values[values["statistic"] == "difference"].pivot(index="panel", columns="series", values="value")
     clear = values[(values["statistic"] == "difference") & (values["low"] > 0.0)].set_index(["panel", "series"]).index
@@ -164,24 +164,6 @@ def drawing_of_hills_decides_more(values: pd.DataFrame) -> bool:
         worth.loc[claim, HILL_WORDS] > worth.loc[claim, training].max() and (claim, HILL_WORDS) in clear
         for claim in ("OAE-C27", "OAE-C31", "OAE-C32")
     )
-
-
-@pytest.mark.parametrize(
-    "title",
-    [
-        Title(
-            "oae",
-            "09_open_choices",
-            "open_design",
-            "Which hill is the highest decides more about claims against chance "
-            "than any setting of the training (C27, C31, C32)",
-            drawing_of_hills_decides_more,
-        )
-    ],
-    ids=lambda title: title.file,
-)
-def test_the_figures_title_holds(title):
-    title.check()
 
 
 def test_what_the_notebook_says_of_single_levels_holds():
@@ -196,7 +178,7 @@ def test_what_the_notebook_says_of_single_levels_holds():
 
 def test_no_claim_but_one_is_confirmed_under_most_draws():
     """As the notebook's first words say: hardly any; the one is on regret in some set (C26)."""
-    table = summaries()
+    table = summary(draws(), worth()).set_index("claim")
     assert set(table.index[table["confirmed"] > table["choices"] / 2]) == {"OAE-C26"}
 
 

@@ -17,10 +17,11 @@ from bestarm_lab.datasets import registry
 from bestarm_lab.datasets.registry import DataDamaged, DataUnavailable, fetch
 from bestarm_lab.experiments.run import make_rows
 from bestarm_lab.study import load_study
-from bestarm_studies.oae import fitted_response, uci_sets
+from bestarm_studies.oae import uci_sets
+from bestarm_studies.oae import uci_sets as fitted_response
 from bestarm_studies.oae import uci_sets as uci_module
-from bestarm_studies.oae.fitted_response import stand_in_fitted_instance, teacher_responses
 from bestarm_studies.oae.landscapes import HOLES, LANDSCAPES, four_hills, landscape, one_hill
+from bestarm_studies.oae.uci_sets import stand_in_fitted_instance, teacher_responses
 
 BIKES = """instant,dteday,season,temp,casual,registered,cnt
 1,2011-01-01,1,0.3,10,20,30

@@ -17,16 +17,8 @@ from bestarm_lab.claims.verdicts import Decision
 from bestarm_lab.experiments.observed import watched
 from bestarm_lab.figures.styles import DOTS_AND_DASHES, Style
 from bestarm_lab.figures.values import QUANTILES, as_values
+from bestarm_studies.dpp_bbo import k_dpp_laws
 from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
-from bestarm_studies.dpp_bbo.k_dpp_laws import (
-    distances,
-    log_determinants,
-    low_rank,
-    mixture_law,
-    sample_mixture,
-    subset_law,
-    transition_matrix,
-)
 from bestarm_studies.dpp_bbo.moments import dpp_kernel, hallucinated, relevance_regions
 from bestarm_studies.dpp_bbo.values import ROUNDING, Rows, Test
 
@@ -53,12 +45,12 @@ def volume_values(kernel: FloatArray, k: int, streams: Streams, panel: str, prof
     n = len(kernel)
     sets = {
         "UCB-DPP-MAX": greedy_map(kernel, k),
-        "UCB-DPP-SAMPLE": sample_mixture(low_rank(kernel - np.eye(n)), k, streams),
-        "UCB-UNIFORM": sample_mixture(np.zeros((0, n)), k, streams, item=1),  # the k-DPP of I
+        "UCB-DPP-SAMPLE": k_dpp_laws.sample_mixture(k_dpp_laws.low_rank(kernel - np.eye(n)), k, streams),
+        "UCB-UNIFORM": k_dpp_laws.sample_mixture(np.zeros((0, n)), k, streams, item=1),  # the k-DPP of I
     }
     table = []
     for label, found in sets.items():
-        volumes = log_determinants(kernel, found)
+        volumes = k_dpp_laws.log_determinants(kernel, found)
         statistics = {name: float(np.quantile(volumes, q)) for name, q in QUANTILES.items()}
         statistics |= {"largest": float(volumes.max()), "mean": float(volumes.mean())}
         table += [{"series": label, "statistic": s, "value": v, "n": len(found)} for s, v in statistics.items()]
@@ -68,7 +60,7 @@ def volume_values(kernel: FloatArray, k: int, streams: Streams, panel: str, prof
 def mixture_values(kernel: FloatArray, k: int, panel: str, series: str, profile: str) -> pd.DataFrame:
     """Return the law of how many of k points M chooses if the kernel is I + M, and its mean, as plotted values."""
     eigenvalues = np.asarray(np.linalg.eigvalsh(kernel) - 1.0, dtype=np.float64)
-    law = mixture_law(eigenvalues[eigenvalues > 1e-9 * eigenvalues[-1]], len(kernel), k)
+    law = k_dpp_laws.mixture_law(eigenvalues[eigenvalues > 1e-9 * eigenvalues[-1]], len(kernel), k)
     table = [{"x": j, "statistic": "probability", "value": p} for j, p in enumerate(law)]
     table.append({"x": np.nan, "statistic": "mean", "value": float(np.arange(k + 1) @ law)})
     return as_values(pd.DataFrame(table), panel=panel, series=series, profile=profile)
@@ -76,12 +68,12 @@ def mixture_values(kernel: FloatArray, k: int, panel: str, series: str, profile:
 
 def chain_values(kernel: FloatArray, k: int, n_steps: Mapping[Chain, int], profile: str) -> pd.DataFrame:
     """Return distances of chains to the k-DPP after each step, from the greedy and from the least likely set."""
-    sets, table = subset_law(kernel, k)[0], []
+    sets, table = k_dpp_laws.subset_law(kernel, k)[0], []
     first = int((sets == np.sort(greedy_map(kernel, k)[0])).all(axis=1).argmax())
     for chain, most in n_steps.items():
-        moves, law = transition_matrix(kernel, k, chain)
+        moves, law = k_dpp_laws.transition_matrix(kernel, k, chain)
         for name, start in (("greedy start", first), ("worst start", int(law.argmin()))):
-            for t, value in enumerate(distances(moves, law, start, most)):
+            for t, value in enumerate(k_dpp_laws.distances(moves, law, start, most)):
                 table.append({"series": f"{chain}, {name}", "x": t, "value": value})
     return as_values(pd.DataFrame(table), panel="distance", statistic="total variation", profile=profile)
 

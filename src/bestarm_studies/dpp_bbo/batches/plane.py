@@ -55,12 +55,8 @@ def draw_plane(axis: Axes, values: pd.DataFrame, surface: pd.DataFrame, places: 
     across, up = places["first coordinate"], places["second coordinate"]
     axis.plot(across[seen], up[seen], ls="", marker="x", color="black", ms=4, mew=1.0)
     for arm, number in arms[["x", "value"]].to_numpy():
-        box = {
-            "boxstyle": "square,pad=0.2" if number == 1 else "circle,pad=0.15",
-            "fc": "white",
-            "ec": "black",
-            "lw": 0.8,
-        }
+        shape = "square,pad=0.2" if number == 1 else "circle,pad=0.15"
+        box = {"boxstyle": shape, "fc": "white", "ec": "black", "lw": 0.8}
         axis.text(across[arm], up[arm], f"{number:.0f}", size=8, ha="center", va="center", bbox=box, zorder=4)
     axis.set(xlim=(0, 1), ylim=(0, 1), xticks=[0, 0.5, 1], yticks=[0, 0.5, 1], aspect="equal")
     axis.grid(False)

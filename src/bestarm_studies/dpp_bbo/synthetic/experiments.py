@@ -9,8 +9,8 @@ from bestarm.policies.gaussian.batch_gp import BatchGP
 from bestarm.policies.gaussian.batch_rules import EstimatedMaximum, Exchange, UpperBound
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment, Series
-from bestarm_lab.experiments.one_change import name_of_change
 from bestarm_lab.experiments.scale import Scale
+from bestarm_lab.experiments.series import name_of_change
 from bestarm_studies.dpp_bbo.experiments import RUNS, panels, search, with_candidates, with_known, with_zero_mean
 from bestarm_studies.dpp_bbo.series import controls, frozen, learned, published, region_searches, sequential
 from bestarm_studies.dpp_bbo.synthetic_functions import synthetic_instance

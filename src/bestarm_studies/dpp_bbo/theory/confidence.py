@@ -28,8 +28,7 @@ from bestarm_lab.figures.values import summarise
 from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
 from bestarm_studies.dpp_bbo.gp_draws import BLOCK, blocks, kernel_root
 from bestarm_studies.dpp_bbo.moments import before_batch, hallucinated
-from bestarm_studies.dpp_bbo.stacked import stacked
-from bestarm_studies.dpp_bbo.theory.information import ucb_beta
+from bestarm_studies.dpp_bbo.theory.information import stacked, ucb_beta
 from bestarm_studies.dpp_bbo.values import ROUNDING, Rows, Test
 
 
@@ -160,15 +159,9 @@ def prior_widths(sizes: Sequence[int]) -> pd.DataFrame:
     lines = []
     for n in sizes:
         zeros, ones = np.zeros(n), np.ones(n)
-        lines.append(
-            {
-                "arms": n,
-                "UCB": float(np.sqrt(ucb_beta(n, 1, 0.05))),
-                "ESTn": maximum_by_integral(zeros, ones, 0.0),
-                "ESTa": maximum_by_approximation(zeros, ones, 0.0),
-                "first": float(np.sqrt(2.0 * np.log(n))),
-            }
-        )
+        line = {"arms": n, "UCB": float(np.sqrt(ucb_beta(n, 1, 0.05)))}
+        line |= {"ESTn": maximum_by_integral(zeros, ones, 0.0), "ESTa": maximum_by_approximation(zeros, ones, 0.0)}
+        lines.append(line | {"first": float(np.sqrt(2.0 * np.log(n)))})
     return pd.DataFrame(lines)
 
 

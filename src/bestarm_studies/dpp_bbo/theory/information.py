@@ -1,11 +1,11 @@
-r"""Information: parts of all bounds, Theorem 6.8 on its growth, and the chain rule of Section 3.2.
+r"""Information: parts of all bounds and of their figures, Theorem 6.8 on its growth, the chain rule of Section 3.2.
 
 Chain rule: sums of :math:`\log(1+\sigma_{t-1,b}^2/\sigma^2)` beside log determinants. Beside the paper: Srinivas,
 Krause, Kakade and Seeger, IEEE Transactions on Information Theory 2012; submodular maximisation, Nemhauser, Wolsey and
 Fisher, Mathematical Programming 1978.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -20,7 +20,7 @@ from bestarm.policies.gaussian.gp_state import BatchGPState
 from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_lab.experiments.observed import watched
-from bestarm_lab.figures.figures import draw_lines, headed, legend_below, wide
+from bestarm_lab.figures.figures import WIDTH, draw_lines, headed, legend_below, wide
 from bestarm_lab.figures.styles import DOTS, Style
 from bestarm_lab.figures.values import as_values
 from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
@@ -61,6 +61,17 @@ def greedy_information(kernel: FloatArray, noise: float, n: int) -> FloatArray:
 def regret_bound(factor: float, n: Any, root: Any, information: Any, noise: float) -> Any:
     r"""Return :math:`\sqrt{Cn\gamma_n}` times a width, C of `per_information`: the form of all the theorems."""
     return np.sqrt(per_information(factor, noise) * np.asarray(n) * information) * root
+
+
+def stacked(parts: Sequence[tuple[float, Callable[..., object]]], title: str, *settings: str) -> Figure:
+    """Return a figure of parts, one below the other, each with a legend of its own.
+    A part has a height in inches and a function that draws into a subfigure, ``figure``."""
+    heights = [height for height, _ in parts]
+    figure = plt.figure(figsize=(WIDTH, sum(heights)))
+    places: Any = figure.subfigures(len(parts), 1, height_ratios=heights)
+    for place, (_, draw) in zip(places, parts, strict=True):
+        draw(figure=place)
+    return headed(figure, title, *settings)
 
 
 NOISE = DRAWN["sigma"] ** 2

@@ -194,13 +194,12 @@ LEMMAS = {
 
 def lemma_values(rows: pd.DataFrame, order: Sequence[str], profile: str) -> pd.DataFrame:
     """Return the distribution over runs of what `LEMMAS` names, one panel for each, and in how many it is violated."""
-    frames = []
+    frames, mine = [], rows[rows["series"].isin(order)]
     for column, panel in LEMMAS.items():
         most = 0.0 if column == "lemma_6_4" else 1.0  # that is claimed
-        groups = rows[rows["series"].isin(order)].groupby("series", sort=False)[column]
+        groups, broken = mine.groupby("series", sort=False)[column], mine[column] > most
         statistics = {name: groups.quantile(q) for name, q in QUANTILES.items()} | {"largest": groups.max()}
-        broken = rows[rows["series"].isin(order)].assign(broken=rows[column] > most)
-        statistics["share of runs that violate it"] = broken.groupby("series", sort=False)["broken"].mean()
+        statistics["share of runs that violate it"] = broken.groupby(mine["series"], sort=False).mean()
         table = pd.DataFrame(statistics).rename_axis("series").reset_index()
         frames.append(table.melt("series", var_name="statistic").assign(panel=panel))
     return as_values(pd.concat(frames), n=rows["replication"].nunique(), profile=profile)

@@ -2,6 +2,7 @@ r"""The cost of a sample of a k-DPP, exactly and by chains."""
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,10 +30,9 @@ def sampling_times(
     a distance of 0.01. Each is timed on other points in every replication, after one that compiles."""
     samplers: dict[str, Callable[..., Any]] = {
         "exact": sample_exact,
-        "exchange chain": sample_chain,
-        "down-up chain": sample_chain,
+        "exchange chain": partial(sample_chain, chain="exchange"),
+        "down-up chain": partial(sample_chain, chain="down-up"),
     }
-    given = {"exchange chain": {"chain": "exchange"}, "down-up chain": {"chain": "down-up"}}
     lines = []
     for n in (16, *sizes):
         for item in range(1 if n == 16 else replications):
@@ -41,7 +41,7 @@ def sampling_times(
             for k in ks:
                 for series, sampler in samplers.items():
                     began = time.process_time()
-                    sampler(kernel, k, streams, **given.get(series, {}))
+                    sampler(kernel, k, streams)
                     seconds = time.process_time() - began
                     lines.append({"series": series, "replication": item, "points": n, "k": k, "seconds": seconds})
     rows = pd.DataFrame(lines)

@@ -52,23 +52,14 @@ def grid_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figur
         len(conventions), len(panels), figsize=wide(len(conventions), 3.0), squeeze=False, sharex=True, sharey=True
     )
     low, high = values["value"].min(), values["value"].max()
+    numbers = {"annot": True, "fmt": ".2f", "annot_kws": {"size": 8}}
     for row, convention in enumerate(conventions):
         for column, panel in enumerate(panels):
             mine = values[(values["panel"] == panel) & (values["convention"] == convention)]
             table = mine.pivot_table(index="x", columns="series", values="value").sort_index(ascending=False)
             table.columns = [c.removeprefix("K = ") for c in table.columns]
             axis = axes[row, column]
-            sns.heatmap(
-                table,
-                ax=axis,
-                cmap="viridis",
-                annot=True,
-                fmt=".2f",
-                annot_kws={"size": 8},
-                cbar=False,
-                vmin=low,
-                vmax=high,
-            )
+            sns.heatmap(table, vmin=low, vmax=high, cmap="viridis", cbar=False, ax=axis, **numbers)
             for place, best in enumerate(np.argmin(table.to_numpy(), axis=1)):
                 axis.add_patch(plt.Rectangle((best + 0.04, place + 0.05), 0.92, 0.9, fill=False, ec="#D55E00", lw=2))
             axis.set(xlabel="K (children)" if row == len(conventions) - 1 else "", title=panel)

@@ -5,8 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from bestarm_lab.experiments.one_change import changed, name_of_change, one_change
-from bestarm_lab.experiments.series import Series
+from bestarm_lab.experiments.series import Series, changed, name_of_change, one_change
 from bestarm_lab.figures.values import paired_effects
 from bestarm_studies.gpoo.series import AVE_STOOO, CODE_NOISE_VARIANCE, GPTREE, TENS, gpoo, stooo
 from bestarm_studies.gpoo.values import BUDGETS
@@ -93,13 +92,7 @@ def effects_table(values: pd.DataFrame, statistics: Sequence[str], change: str) 
             if change not in mine.index:
                 continue
             added = mine.loc[change]
-            lines.append(
-                {
-                    "function": panel,
-                    "algorithm": series,
-                    "measure": statistic,
-                    "as written": f"{float(mine['value'].loc['']):.3f}",
-                    change: f"{added['value']:+.3f} [{added['low']:+.3f}, {added['high']:+.3f}]",
-                }
-            )
+            line = {"function": panel, "algorithm": series, "measure": statistic}
+            line["as written"] = f"{float(mine['value'].loc['']):.3f}"
+            lines.append(line | {change: f"{added['value']:+.3f} [{added['low']:+.3f}, {added['high']:+.3f}]"})
     return pd.DataFrame(lines)

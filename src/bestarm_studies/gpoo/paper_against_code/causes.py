@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 
 from bestarm.designs.partition_tree import EXPANDED, LEAF
-from bestarm_lab.experiments.one_change import one_change
-from bestarm_lab.experiments.series import Series
+from bestarm_lab.experiments.series import Series, one_change
 from bestarm_lab.figures.values import summarise
 from bestarm_studies.gpoo.checks import Test
 from bestarm_studies.gpoo.paper_against_code.audit import GPTREE_DEVIATIONS

@@ -5,25 +5,15 @@ from functools import partial
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.scale import Scale
 from bestarm_lab.experiments.series import Series
+from bestarm_studies.gpoo import series
 from bestarm_studies.gpoo.experiments import BOTH, CURVE, F1, F2, WRITTEN, search
 from bestarm_studies.gpoo.functions import DesignedBandit
-from bestarm_studies.gpoo.series import (
-    ALL_BUDGETS,
-    AVE_STOOO,
-    BUDGET,
-    GPTREE,
-    STOOO,
-    controls,
-    gptree_average,
-    single_and_average,
-    stooo,
-)
 
 FIVE_SEARCHES = {
-    **single_and_average(),
-    "StoOO": Series(STOOO, budgets=ALL_BUDGETS),
-    "AVE-StoOO": stooo(ALL_BUDGETS, 10, AVE_STOOO),
-    "GPTree": GPTREE,
+    **series.single_and_average(),
+    "StoOO": Series(series.STOOO, budgets=series.ALL_BUDGETS),
+    "AVE-StoOO": series.stooo(series.ALL_BUDGETS, 10, series.AVE_STOOO),
+    "GPTree": series.GPTREE,
 }
 
 
@@ -32,9 +22,11 @@ def figure_4(problem: partial[DesignedBandit]) -> dict[str, Experiment]:
     name, smoke = problem.keywords["name"], Scale(3, budgets=(1, 20, 80))
     return {
         f"fig4_{name}": search(f"Figure 4, {name}", problem, FIVE_SEARCHES, CURVE, BOTH, every=1, smoke=smoke),
-        f"controls_{name}": search(f"Without a tree, {name}", problem, controls(BUDGET), CURVE, WRITTEN, every=1),
+        f"controls_{name}": search(
+            f"Without a tree, {name}", problem, series.controls(series.BUDGET), CURVE, WRITTEN, every=1
+        ),
         f"rivals_{name}": search(
-            f"GPTree with averages, {name}", problem, {"GPTree (S = 10)": gptree_average()}, CURVE, BOTH, every=1
+            f"GPTree with averages, {name}", problem, {"GPTree (S = 10)": series.gptree_average()}, CURVE, BOTH, every=1
         ),
     }
 

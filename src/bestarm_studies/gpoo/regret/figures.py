@@ -47,23 +47,14 @@ def regret_figure(
     """Return the reward functions (row 1) over the regret of each convention (rows below), one column for each panel.
     ``functions`` and ``titles``: panel to `bestarm_studies.gpoo.values.function_values` and to heading; ``order``:
     series; ``marks``: the band is the 95% interval of the mean, or one standard deviation over runs."""
-    given = {
-        "statistic": "mean",
-        "x": "budget N (evaluations)",
-        "y": "mean regret",
-        "titles": titles,
-        "marks": marks,
-        "possible": (0.0, 1.0),
-        "title": title,
-        "wrap": len(titles),
-    }
+    words: dict[str, Any] = {"titles": titles, "title": title, "x": "budget N (evaluations)", "y": "mean regret"}
+    given = words | {"statistic": "mean", "marks": marks, "possible": (0.0, 1.0), "wrap": len(titles)}
     n_rows = values["convention"].nunique()
     figure = plt.figure(figsize=(WIDTH, 1.7 + 2.6 * n_rows))
     parts: Any = figure.subfigures(2, 1, height_ratios=[1.7, 2.6 * n_rows])
     above, below = parts
     for axis, (panel, heading) in zip(above.subplots(1, len(titles), squeeze=False)[0], titles.items(), strict=True):
         draw_function(axis, functions[panel]).set_title(heading)
-    line_panels(values, order, figure=below, **given)  # type: ignore[arg-type]
+    line_panels(values, order, figure=below, **given)
     band = "one standard deviation over runs" if marks == "standard deviation" else "95% intervals"
-    words = [runs_text(values["n"]), f"bands: {band}", setting]
-    return headed(figure, title, "; ".join(filter(None, words)))
+    return headed(figure, title, runs_text(values["n"]), f"bands: {band}", setting)

@@ -1,1 +1,1 @@
-"""The statements of the analysis, a module each."""
+"""The statements of the analysis: a module each, the small ones in ``checks``."""

@@ -1,21 +1,124 @@
-"""Exact decisions on the statements of the analysis, and values that its claims compare."""
+"""Exact decisions on the statements of the analysis, small ones with their rows, and values that its claims compare."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from bestarm.designs.partition_tree import LEAF
 from bestarm.interface import FloatArray
 from bestarm.kernels import Stationary
+from bestarm.policies.cells.gpoo import Gpoo
 from bestarm_lab.claims.cells import Value
 from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
+from bestarm_lab.experiments.observed import watched
 from bestarm_lab.study import project_seed
 from bestarm_studies.gpoo.checks import Rows, Test, curve
-from bestarm_studies.gpoo.functions import reward_function
+from bestarm_studies.gpoo.functions import DesignedBandit, reward_function
+from bestarm_studies.gpoo.theory.assumptions import largest_slopes
 from bestarm_studies.gpoo.theory.average_feedback import azuma
-from bestarm_studies.gpoo.theory.cost import cost
-from bestarm_studies.gpoo.theory.envelope import envelope
 from bestarm_studies.gpoo.theory.rate import rate
-from bestarm_studies.gpoo.theory.single_feedback import single_feedback
+
+
+def cost_rows(
+    problem: partial[DesignedBandit], replications: int, seed: int, *, budgets: Sequence[int], workers: int = 1
+) -> pd.DataFrame:
+    """Return the multiplications of whole runs of GPOO, counted and not timed.
+    Of the first run of each of the ``budgets`` N."""
+
+    def look(state: Any, bandit: DesignedBandit) -> dict[str, list[int]]:
+        t = int(state.n_observed[0])
+        fresh = int((state.live[0] & (state.draws[0] == 0)).sum())
+        # every live node takes one inner product; a division, two forward substitutions
+        total = int(state.live[0].sum()) * t + (2 * t * t // 2 if fresh else 0)
+        return {"replication": [0], "multiplications": [total]}
+
+    runs = [watched(Gpoo("GPOO", budget), problem(), look, replications, seed=seed).sum() for budget in budgets]
+    counts = [int(run["multiplications"]) for run in runs]
+    return pd.DataFrame({"replication": 0, "budget": list(budgets), "multiplications": counts})
+
+
+def cost(test: Test, rows: Rows) -> Decision:
+    """Check that multiplications grow at most like N to the printed power: counted, not timed."""
+    (name,) = test["experiments"]
+    budgets, counts = (rows[name][column].to_numpy() for column in ("budget", "multiplications"))
+    slope = float(np.polyfit(np.log(budgets), np.log(counts), 1)[0])
+    text = f"multiplications grow like N^{slope:.2f} for N = {budgets[0]} to {budgets[-1]}"
+    return Decision(slope <= test["power"], text)
+
+
+def envelope_rows(
+    problem: partial[DesignedBandit],
+    replications: int,
+    seed: int,
+    *,
+    policy: Gpoo,
+    sizes: Sequence[int],
+    workers: int = 1,
+) -> pd.DataFrame:
+    """Return of how many leaves of each run the Lipschitz envelope exceeds the b-value."""
+    found = [_envelopes_of(problem(n_representatives=size), policy, replications, seed) for size in sizes]
+    names = [f"S = {size}" for size in sizes]
+    return pd.concat([rows.assign(series=name) for name, rows in zip(names, found, strict=True)], ignore_index=True)
+
+
+def _envelopes_of(bandit: DesignedBandit, policy: Gpoo, replications: int, seed: int) -> pd.DataFrame:
+    slope = float(largest_slopes(bandit)[0])
+
+    def look(state: Any, bandit: DesignedBandit) -> dict[str, Any]:
+        rows, slots = np.nonzero(state.status == LEAF)
+        cells = state.cells[rows, slots]
+        lower, upper = bandit.partition.bounds(cells)
+        points = bandit.partition.representatives(cells)[..., 0]
+        x = lower + (upper - lower) * np.linspace(0.0, 1.0, 41)
+        values = bandit.evaluate(points[..., None])
+        bound = (values[:, None, :] + slope * np.abs(x[:, :, None] - points[:, None, :])).min(axis=2).max(axis=1)
+        widths = policy.widths(state, state.n_rounds + 1)[rows, slots]
+        inside = np.abs(state.means[rows, slots] - values.mean(axis=1)) <= widths
+        beyond = inside & (bound > policy.bounds(state)[rows, slots] + 1e-9)
+        n = len(state.replications)
+        counts = {name: np.bincount(rows[of], minlength=n) for name, of in (("leaves", inside), ("beyond", beyond))}
+        return {"replication": state.replications, **counts}
+
+    return watched(policy, bandit, look, replications, seed=seed).groupby("replication", as_index=False).sum()
+
+
+def envelope(test: Test, rows: Rows) -> Decision:
+    """Check that b-values lie above the Lipschitz envelope of every leaf whose average is in its interval."""
+    (name,) = test["experiments"]
+    runs, (beyond, leaves) = len(rows[name]), rows[name][["beyond", "leaves"]].sum()
+    text = f"{beyond} of {leaves} leaves of {runs} runs have an envelope above b"
+    return Decision(bool(beyond == 0), text, informative=bool(leaves > 0), checked=f"{leaves:,} leaves of {runs} runs")
+
+
+def single_feedback_rows(
+    problem: partial[DesignedBandit], replications: int, seed: int, *, policy: Gpoo, workers: int = 1
+) -> pd.DataFrame:
+    """Return how far the means of all live cells are from ordinary regression at the centres, round by round."""
+
+    def look(state: Any, bandit: DesignedBandit) -> dict[str, list[Any]] | None:
+        t = int(state.n_observed[0])
+        if t == 0:
+            return None
+        seen = bandit.partition.centres(state.observed[0, :t])
+        rewards = state.factor[0, :t, :t] @ state.residuals[0, :t]
+        live = np.flatnonzero(state.live[0])
+        x = bandit.partition.centres(state.cells[0, live])
+        gram = policy.kernel.K(seen) + policy.noise_variance * np.eye(t)
+        means = policy.kernel.K(x, seen) @ np.linalg.solve(gram, rewards)
+        return {"replication": [0], "round": [t], "difference": [np.abs(means - state.means[0, live]).max()]}
+
+    return watched(policy, problem(), look, replications, seed=seed)
+
+
+def single_feedback(test: Test, rows: Rows) -> Decision:
+    """Check that with S = 1 the posterior is that of ordinary Gaussian process regression at the centres of cells."""
+    (name,) = test["experiments"]
+    largest = float(rows[name]["difference"].max())
+    return Decision(largest < 1e-8, f"means differ by at most {largest:.1e} over {len(rows[name])} rounds")
 
 
 def always(test: Test, rows: Rows) -> Decision:

@@ -21,7 +21,7 @@ from bestarm.policies.cells.gpoo import Gpoo, GpooState
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_lab.figures.figures import draw_quantiles, headed, runs_text, wide
-from bestarm_lab.figures.values import COLUMNS, QUANTILES, as_values
+from bestarm_lab.figures.values import QUANTILES, as_values
 from bestarm_studies.gpoo.cell_bandit import CellBandit
 from bestarm_studies.gpoo.theory.assumptions import largest_slopes, lipschitz_scale, ranges
 
@@ -149,13 +149,11 @@ def share_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
     """Return the distribution of the largest error in units of its width, and how often it stays below 1."""
     table = []
     for series, group in rows.groupby("series", sort=False):
-        base = {"panel": "event", "series": series, "x": "", "convention": "as_written", "profile": profile}
-        base |= {"n": len(group), "data": "synthetic"}
-        values = group["event_share"]
-        table += [base | {"statistic": name, "value": values.quantile(q)} for name, q in QUANTILES.items()]
-        table.append(base | {"statistic": "largest", "value": values.max()})
-        table.append(base | {"statistic": "share of runs in the event", "value": float((values <= 1.0).mean())})
-    return pd.DataFrame(table).reindex(columns=COLUMNS)
+        shares = group["event_share"]
+        found = {name: shares.quantile(q) for name, q in QUANTILES.items()} | {"largest": shares.max()}
+        found["share of runs in the event"] = (shares <= 1.0).mean()
+        table += [{"series": series, "statistic": s, "value": v, "n": len(group)} for s, v in found.items()]
+    return as_values(pd.DataFrame(table), panel="event", x="", profile=profile)
 
 
 def event_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:

@@ -11,10 +11,8 @@ from bestarm_studies.gpoo.experiments import F1, F2, RUNS, WRITTEN, computed, se
 from bestarm_studies.gpoo.functions import DesignedBandit, prior_bandit
 from bestarm_studies.gpoo.series import BUDGET, CODE_NOISE_VARIANCE, single_and_average
 from bestarm_studies.gpoo.theory.average_feedback import average_bound_rows, mean_event_rows
-from bestarm_studies.gpoo.theory.cost import cost_rows
-from bestarm_studies.gpoo.theory.envelope import envelope_rows
+from bestarm_studies.gpoo.theory.checks import cost_rows, envelope_rows, single_feedback_rows
 from bestarm_studies.gpoo.theory.event import event_rows
-from bestarm_studies.gpoo.theory.single_feedback import single_feedback_rows
 
 
 def rate(problem: partial[DesignedBandit]) -> dict[str, Experiment]:

@@ -41,18 +41,10 @@ def near_optimality(problem: CellBandit, radius_factor: float) -> tuple[float, f
 
 def theorem_bound(policy: Gpoo, budgets: Sequence[int], dimension: float, constant: float) -> FloatArray:
     r"""Return :math:`3\delta(h_N)` of Theorem 1 for each budget; infinite where no depth satisfies its condition."""
-    found = []
-    for budget in budgets:
-        target = budget / float(policy.beta_of(np.array(budget), 2))
-        total, bound = 0.0, np.inf
-        for depth in range(200):
-            delta = float(policy.delta(np.array(depth)))
-            total += 2.0 * constant * (3.0 * delta) ** -dimension * policy.noise_variance / delta**2
-            if total >= target:
-                bound = 3.0 * delta
-                break
-        found.append(bound)
-    return np.array(found)
+    delta = policy.delta(np.arange(200))
+    totals = np.cumsum(2.0 * constant * (3.0 * delta) ** -dimension * policy.noise_variance / delta**2)
+    enough = [totals >= budget / policy.beta_of(np.array(budget), 2) for budget in budgets]
+    return np.array([3.0 * delta[depths.argmax()] if depths.any() else np.inf for depths in enough])
 
 
 def corollary_bounds(

@@ -83,17 +83,9 @@ def quantities_figure(
         for _, leaf in nodes_of(values).query("leaf > 0 and chosen > 0").iterrows():
             depth, place = int(leaf["depth"]), round(leaf["low"] / (leaf["high"] - leaf["low"]))
             text = f"cell ({depth}, {place}): CI {leaf['width']:.2f}, $\\delta$ {leaf['delta']:.3g}"
-            top = axis.get_ylim()[1]
-            axis.annotate(
-                text,
-                (leaf["x"], leaf["mean"]),
-                (leaf["x"], top),
-                ha="center",
-                va="top",
-                size=8,
-                arrowprops={"arrowstyle": "-", "lw": 0.7, "color": "0.3"},
-                bbox={"fc": "white", "ec": "0.7", "pad": 2},
-            )
+            ends = (leaf["x"], leaf["mean"]), (leaf["x"], axis.get_ylim()[1])
+            line, box = {"arrowstyle": "-", "lw": 0.7, "color": "0.3"}, {"fc": "white", "ec": "0.7", "pad": 2}
+            axis.annotate(text, *ends, ha="center", va="top", size=8, arrowprops=line, bbox=box)
     axes[-1, 0].set_xlabel("x")
     _legend_of_cells(figure, envelope=True)
     return headed(figure, title, setting)

@@ -3,7 +3,6 @@
 from functools import partial
 
 from bestarm.policies.cells.gpoo import Gpoo
-from bestarm_lab.experiments.computation import Computation
 from bestarm_studies.gpoo.experiments import BOTH, F1, F2, RUNS, computed, two_feedbacks
 from bestarm_studies.gpoo.functions import DesignedBandit
 from bestarm_studies.gpoo.trees import Searches, growth_rows, tree_rows
@@ -15,7 +14,7 @@ def two_representatives(problem: partial[DesignedBandit], budget: int, delta_sca
     return {"GPOO (S = 2)": (policy, partial(problem, n_representatives=2))}
 
 
-EXPERIMENTS: dict[str, Computation] = {
+EXPERIMENTS = {
     "fig1": computed("Figure 1", 1, tree_rows, searches=two_representatives(F1, 24, 2.0), rounds=(24,)),
     "fig2": computed(
         "Figure 2",

@@ -41,11 +41,6 @@ def roadmap_figure() -> Figure:
     arrows: dict[str, Any] = {"arrowstyle": "-|>", "mutation_scale": 12, "color": "0.35", "zorder": 2}
     for arrow in _ARROWS.split():
         start, end = arrow.split(">")
-        places: dict[str, Any] = {
-            "posA": _BOXES[start][:2],
-            "posB": _BOXES[end][:2],
-            "patchA": boxes[start],
-            "patchB": boxes[end],
-        }
-        axis.add_patch(FancyArrowPatch(**places, **arrows))
+        places = _BOXES[start][:2], _BOXES[end][:2]
+        axis.add_patch(FancyArrowPatch(*places, patchA=boxes[start], patchB=boxes[end], **arrows))
     return figure

@@ -104,7 +104,6 @@ def settings_figure(values: pd.DataFrame, *, title: str, setting: str = "", x: s
     budgets = sorted(values["statistic"].unique(), key=lambda text: int(text.split()[-1]))
     numbers = pd.to_numeric(values["x"].astype(str).str.extract(r"^\D*?([\d.]+)$")[0])
     shown = values.assign(x=numbers, series=values["series"] + ", " + values["statistic"])
-    order = [f"{size}, {budget}" for size in SIZE_STYLES for budget in budgets]
     styles = {
         f"{size}, {budget}": Style(colour, marker, "-" if budget == budgets[-1] else "--")
         for size, (colour, marker, _) in SIZE_STYLES.items()
@@ -116,14 +115,14 @@ def settings_figure(values: pd.DataFrame, *, title: str, setting: str = "", x: s
     for row, convention in enumerate(conventions):
         for axis, panel in zip(axes[row], panels, strict=True):
             mine = shown[(shown["panel"] == panel) & (shown["convention"] == convention)]
-            draw_lines(axis, mine, order, styles=styles, log="x", possible=(0.0, None))
+            draw_lines(axis, mine, list(styles), styles=styles, log="x", possible=(0.0, None))
             for line in axis.lines:
                 if str(line.get_label()).endswith(budgets[0]) and len(budgets) > 1:
                     line.set(markerfacecolor="white", markeredgecolor=line.get_color(), markeredgewidth=1.2)
             axis.set_title(panel)
             axis.set_xlabel(x if row == len(conventions) - 1 else "")
         axes[row, 0].set_ylabel(f"{CONVENTIONS[convention]}\nmean regret")
-    legend_below(figure, order)
+    legend_below(figure, list(styles))
     return headed(figure, title, runs_text(values["n"]), "bars: 95% intervals", setting)
 
 

@@ -1,18 +1,53 @@
-"""Other designs and roundings, other η, times, and the example of clusters."""
+"""Other designs and roundings, other η, times, clusters, and the arms that LinUCB plays (conjecture of Appendix F)."""
 
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
+import numpy as np
+import pandas as pd
+
+from bestarm.interface import IntArray
+from bestarm.observe import Observed
 from bestarm.policies.linear.peace import Peace
+from bestarm.streams import Streams
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment
-from bestarm_lab.experiments.one_change import one_change
 from bestarm_lab.experiments.scale import PerArm, Profile, Scale
+from bestarm_lab.experiments.series import one_change
 from bestarm_studies.gse.algorithms import FWG, LINEAR_GSE, OD_LINBAI, PAPER, lin_ucb, search
 from bestarm_studies.gse.beyond.clusters import leverage_rows
-from bestarm_studies.gse.beyond.mode_and_mean import PlayedArms
 from bestarm_studies.gse.beyond.run_times import run_times
 from bestarm_studies.gse.instances import adaptive_instance, sphere_instance
+
+
+@dataclass
+class PlayedArms(Observed):
+    """A policy with ``pulls`` under observation.
+
+    ``agrees`` is whether the arm that it recommends, the one played most, is also the arm nearest to the average of the
+    feature vectors that it played; ``distance`` is how far the two are apart, over the mean distance of two arms."""
+
+    columns: ClassVar[tuple[str, ...]] = ("agrees", "distance")
+
+    problem: Any
+
+    def start(self, arms: Any, streams: Streams) -> Any:
+        """Start the policy, and remember features and state."""
+        features, feature_set = arms.feature_sets(len(streams.replications))
+        self._features, self._state = features[feature_set], super().start(arms, streams)
+        return self._state
+
+    def findings(self, replications: IntArray) -> pd.DataFrame:
+        """Return a row for each run."""
+        x, pulls = self._features, self._state.pulls
+        average = np.einsum("rk,rkd->rd", pulls / pulls.sum(axis=1, keepdims=True), x)
+        apart = np.linalg.norm(x - average[:, None], axis=2)
+        mode = self.recommend(self._state)[:, 0]
+        scale = np.linalg.norm(x[:, :, None] - x[:, None], axis=3).sum(axis=(1, 2)) / (x.shape[1] * (x.shape[1] - 1))
+        rows = np.arange(len(mode))
+        table = {"agrees": apart.argmin(axis=1) == mode, "distance": apart[rows, mode] / scale}
+        return pd.DataFrame({"replication": replications, **table})
 
 
 def _stages(problem: partial[Any]) -> dict[str, Any]:

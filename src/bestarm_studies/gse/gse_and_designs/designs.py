@@ -53,17 +53,9 @@ def allocation_figure(values: pd.DataFrame, *, title: str, setting: str = "") ->
     for axis, panel in zip(axes[0], panels, strict=True):
         mine = values[values["panel"] == panel].pivot(index=["series", "x"], columns="statistic", values="value")
         mine = mine.reset_index()
-        axis.scatter(mine["x"], mine["second coordinate"], s=8, color="0.5", zorder=2)
-        axis.scatter(
-            mine["x"],
-            mine["second coordinate"],
-            s=1400 * mine["weight"],
-            color="#0072B2",
-            alpha=0.45,
-            ec="black",
-            lw=0.6,
-            zorder=3,
-        )
+        x, y = mine["x"], mine["second coordinate"]
+        axis.scatter(x, y, s=8, color="0.5", zorder=2)
+        axis.scatter(x, y, s=1400 * mine["weight"], color="#0072B2", alpha=0.45, ec="black", lw=0.6, zorder=3)
         axis.set_title(f"{panel}\nlargest leverage {mine['leverage'].max():.2f}")
         axis.set(xlabel="first feature")
         axis.margins(0.15)

@@ -18,7 +18,7 @@ from bestarm_studies.gse.algorithms import (
     search,
     with_leak,
 )
-from bestarm_studies.gse.logistic_instances import logistic_instance
+from bestarm_studies.gse.instances import logistic_instance
 
 
 def _logistic(title: str, as_coded: bool, **settings: Any) -> Experiment:

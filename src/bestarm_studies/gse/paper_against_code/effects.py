@@ -18,11 +18,11 @@ def largest_effects(values: pd.DataFrame, n: int = 25) -> pd.DataFrame:
 
 def pulls_spent(audits: Mapping[str, pd.DataFrame], tolerance: float = 0.06) -> pd.DataFrame:
     """Return the share of the budget that was spent, where it is off by more than the tolerance."""
-    frames = []
-    for name, rows in audits.items():
-        share = (rows["pulls"] / rows["budget"]).groupby([rows["series"], rows["n_arms"]], sort=False).mean()
-        frames.append(share.rename("share").reset_index().assign(audit=name))
-    found = pd.concat(frames)
+    shares = {
+        name: (rows["pulls"] / rows["budget"]).groupby([rows["series"], rows["n_arms"]], sort=False).mean()
+        for name, rows in audits.items()
+    }
+    found = pd.concat(shares, names=["audit"]).rename("share").reset_index()
     found = found[found["share"].sub(1).abs() > tolerance]
     found = found.assign(series=found["series"].str.replace("published ", "authors' "))
     table = found.pivot_table(index=["audit", "series"], columns="n_arms", values="share", sort=False)

@@ -6,9 +6,8 @@ from typing import Any
 from bestarm.policies.linear.bayes_gap import BayesGap
 from bestarm.policies.linear.budgeted import lingape, lingape_greedy
 from bestarm.policies.linear.peace import Peace
-from bestarm_lab.experiments.one_change import Settings, name_of_change, one_change
 from bestarm_lab.experiments.scale import PerArm, Scale
-from bestarm_lab.experiments.series import Series
+from bestarm_lab.experiments.series import Series, Settings, name_of_change, one_change
 from bestarm_studies.gse.algorithms import (
     FWG,
     GREEDY,

@@ -9,11 +9,10 @@ from bestarm.policies.linear.budgeted import lingape, lingape_greedy
 from bestarm.policies.linear.lin_ucb import LinUcb
 from bestarm.policies.linear.ucb_glm import UcbGlm
 from bestarm_lab.experiments.experiment import Experiment
-from bestarm_lab.experiments.one_change import Settings, one_change
 from bestarm_lab.experiments.scale import PerArm, Scale
+from bestarm_lab.experiments.series import Settings, one_change
 from bestarm_studies.gse.algorithms import BINARY_SIGMA, SIGMA, TABLE_SIGMA, search
-from bestarm_studies.gse.instances import adaptive_instance, sphere_instance, static_instance
-from bestarm_studies.gse.logistic_instances import logistic_instance
+from bestarm_studies.gse.instances import adaptive_instance, logistic_instance, sphere_instance, static_instance
 from bestarm_studies.gse.tabular import (
     automobile_instance,
     electric_motor_instance,

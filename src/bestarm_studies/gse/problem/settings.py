@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from bestarm_lab.experiments.one_change import algorithm_and_change
+from bestarm_lab.experiments.series import algorithm_and_change
 from bestarm_lab.figures.values import as_values
 
 

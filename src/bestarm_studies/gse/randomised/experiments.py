@@ -3,59 +3,42 @@
 from functools import partial
 
 from bestarm.policies.linear.budgeted import lingape_greedy
-from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.scale import PerArm, Scale
-from bestarm_studies.gse.algorithms import (
-    FWG_AND_OD,
-    LINEAR_GSE,
-    OD_LINBAI,
-    PEACE,
-    SIGMA,
-    UNIFORM,
-    UNIFORM_AND_FWG,
-    at_most,
-    bayes_gap,
-    bayes_lin,
-    keeping,
-    lin_ucb,
-    lingapes,
-    search,
-    with_leak,
-)
+from bestarm_studies.gse import algorithms as gse
 from bestarm_studies.gse.instances import sphere_instance
 
 TREND = {
-    "GSE-Lin": UNIFORM,
-    **FWG_AND_OD,
-    "LinUCB": lin_ucb(6.32),
-    "LinGapE-Greedy": partial(lingape_greedy, sigma=SIGMA, delta=0.9),
-    "BayesGap-Lin": bayes_lin(SIGMA),
+    "GSE-Lin": gse.UNIFORM,
+    **gse.FWG_AND_OD,
+    "LinUCB": gse.lin_ucb(6.32),
+    "LinGapE-Greedy": partial(lingape_greedy, sigma=gse.SIGMA, delta=0.9),
+    "BayesGap-Lin": gse.bayes_lin(gse.SIGMA),
 }
-EXPERIMENTS: dict[str, Experiment] = {
-    "fig3": search(
+EXPERIMENTS = {
+    "fig3": gse.search(
         "Figure 3: random instances",
         partial(sphere_instance),
         {
-            **with_leak(LINEAR_GSE),
-            **keeping(UNIFORM_AND_FWG),
-            **at_most(
+            **gse.with_leak(gse.LINEAR_GSE),
+            **gse.keeping(gse.UNIFORM_AND_FWG),
+            **gse.at_most(
                 4000,
                 {
-                    "LinUCB": lin_ucb(6.32),
-                    **lingapes(SIGMA, 0.1, 0.9),
-                    "BayesGap-Lin": bayes_lin(SIGMA),
-                    "BayesGap-exp": bayes_gap(SIGMA, "exponential", 10),
-                    "BayesGap-M": bayes_gap(SIGMA, "matern32", 1, {"lengthscale": 10}),
-                    "Peace": PEACE,
+                    "LinUCB": gse.lin_ucb(6.32),
+                    **gse.lingapes(gse.SIGMA, 0.1, 0.9),
+                    "BayesGap-Lin": gse.bayes_lin(gse.SIGMA),
+                    "BayesGap-exp": gse.bayes_gap(gse.SIGMA, "exponential", 10),
+                    "BayesGap-M": gse.bayes_gap(gse.SIGMA, "matern32", 1, {"lengthscale": 10}),
+                    "Peace": gse.PEACE,
                 },
             ),
-            **with_leak({"OD-LinBAI": OD_LINBAI}),
+            **gse.with_leak({"OD-LinBAI": gse.OD_LINBAI}),
         },
         as_coded=True,
         vary={"n_arms": [8, 16, 32, 64, 128]},
         budgets=PerArm((20, 50)),
     ),
-    "trend_budget": search(
+    "trend_budget": gse.search(
         "Random instances, K = 16, budget varied",
         partial(sphere_instance),
         TREND,
@@ -63,7 +46,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         budgets=PerArm((5, 10, 20, 50, 100)),
         smoke=Scale(2, budgets=PerArm((10,))),
     ),
-    "trend_dimension": search(
+    "trend_dimension": gse.search(
         "Random instances, K = 32, dimension varied",
         partial(sphere_instance),
         TREND,

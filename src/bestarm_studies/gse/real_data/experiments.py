@@ -5,21 +5,7 @@ from typing import Any
 
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.scale import PerArm, Scale
-from bestarm_studies.gse.algorithms import (
-    HALVING,
-    LINEAR_GSE,
-    OD_LINBAI,
-    PEACE,
-    TABLE_SIGMA,
-    UNIFORM_AND_FWG,
-    bayes_gap,
-    bayes_lin,
-    keeping,
-    lin_ucb,
-    lingapes,
-    search,
-    unprojected,
-)
+from bestarm_studies.gse import algorithms as gse
 from bestarm_studies.gse.tabular import (
     automobile_instance,
     electric_motor_instance,
@@ -40,18 +26,18 @@ def _table(
     """Return an experiment on a table: ``deltas`` are those of both forms of LinGapE; ``exponential`` has BayesGap's
     length-scale, and the authors' settings."""
     series = {
-        **unprojected(LINEAR_GSE),
-        **keeping(unprojected(UNIFORM_AND_FWG)),
-        "Sequential halving": HALVING,
-        "LinUCB": lin_ucb(2.53),
-        **lingapes(TABLE_SIGMA, *deltas),
-        "BayesGap-Lin": bayes_lin(TABLE_SIGMA),
-        "BayesGap-exp": bayes_gap(TABLE_SIGMA, "exponential", *exponential),
-        "Peace": PEACE,
-        **unprojected({"OD-LinBAI": OD_LINBAI}),
+        **gse.unprojected(gse.LINEAR_GSE),
+        **gse.keeping(gse.unprojected(gse.UNIFORM_AND_FWG)),
+        "Sequential halving": gse.HALVING,
+        "LinUCB": gse.lin_ucb(2.53),
+        **gse.lingapes(gse.TABLE_SIGMA, *deltas),
+        "BayesGap-Lin": gse.bayes_lin(gse.TABLE_SIGMA),
+        "BayesGap-exp": gse.bayes_gap(gse.TABLE_SIGMA, "exponential", *exponential),
+        "Peace": gse.PEACE,
+        **gse.unprojected({"OD-LinBAI": gse.OD_LINBAI}),
     }
     given: dict[str, Any] = {"accuracy": correct_row, "vary": {"n_arms": [8, 16]}, "budgets": PerArm((10, 20, 50))}
-    return search(f"Figure {title}", problem, series, stand_in=stand_in, **given, **settings)
+    return gse.search(f"Figure {title}", problem, series, stand_in=stand_in, **given, **settings)
 
 
 def _motor(target: str, as_coded: bool) -> Experiment:

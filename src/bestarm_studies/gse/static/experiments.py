@@ -4,39 +4,28 @@ from functools import partial
 
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.scale import Scale
-from bestarm_studies.gse.algorithms import (
-    LINEAR_GSE,
-    OD_LINBAI,
-    PEACE,
-    UNIFORM_AND_FWG,
-    at_most,
-    bayes_gap,
-    keeping,
-    lin_ucb,
-    lingapes,
-    search,
-)
+from bestarm_studies.gse import algorithms as gse
 from bestarm_studies.gse.instances import static_instance
 
 
 def _static(variance: float, alpha: float, as_coded: bool, runs: int, rivals: int) -> Experiment:
     sigma = variance**0.5
-    return search(
+    return gse.search(
         f"Figure 1: static instance, variance {variance:g}",
         partial(static_instance, n_arms=16, variance=variance),
         {
-            **LINEAR_GSE,
-            **keeping(UNIFORM_AND_FWG),
-            **at_most(
+            **gse.LINEAR_GSE,
+            **gse.keeping(gse.UNIFORM_AND_FWG),
+            **gse.at_most(
                 rivals,
                 {
-                    "LinUCB": lin_ucb(alpha),
-                    **lingapes(sigma, 0.4, 0.01),
-                    "BayesGap-exp": bayes_gap(sigma, "exponential", 0.001, {"lengthscale": 1000}),
-                    "Peace": PEACE,
+                    "LinUCB": gse.lin_ucb(alpha),
+                    **gse.lingapes(sigma, 0.4, 0.01),
+                    "BayesGap-exp": gse.bayes_gap(sigma, "exponential", 0.001, {"lengthscale": 1000}),
+                    "Peace": gse.PEACE,
                 },
             ),
-            "OD-LinBAI": OD_LINBAI,
+            "OD-LinBAI": gse.OD_LINBAI,
         },
         as_coded=as_coded,
         vary={"gap": [0.01, 0.03, 0.05, 0.1, 0.3, 1, 2, 3]},

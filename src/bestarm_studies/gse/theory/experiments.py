@@ -8,9 +8,7 @@ from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.scale import Scale
 from bestarm_lab.metrics import correct
 from bestarm_studies.gse.algorithms import FWG, LOGISTIC, LOGISTIC_FWG, UNIFORM
-from bestarm_studies.gse.theory.bounds import theory_instance
-from bestarm_studies.gse.theory.frank_wolfe_steps import step_rows
-from bestarm_studies.gse.theory.overtaking import overtaking_rows
+from bestarm_studies.gse.theory.bounds import overtaking_rows, step_rows, theory_instance
 from bestarm_studies.gse.theory.stage_observer import ObservedStages
 
 

@@ -16,7 +16,7 @@ from bestarm.models.regression import design, factorise, solve_lower
 from bestarm.observe import Observed
 from bestarm.policies.linear.elimination import EliminationState, by_arm
 from bestarm.streams import Streams
-from bestarm_studies.gse.logistic_instances import LogisticBandit
+from bestarm_studies.gse.instances import LogisticBandit
 from bestarm_studies.gse.theory.bounds import gaps, smallest_slopes, variance
 
 N_STAGES = 3  # of eight arms

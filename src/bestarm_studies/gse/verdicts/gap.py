@@ -11,7 +11,7 @@ from scipy import stats
 
 from bestarm_lab.claims.cells import Rows, side_values
 from bestarm_lab.claims.kinds import ClaimTest
-from bestarm_lab.claims.layout import Best, Side, Where
+from bestarm_lab.claims.layout import Best, Side
 from bestarm_lab.figures.figures import headed, legend_below, wide
 from bestarm_lab.figures.values import as_values, interval_text
 
@@ -77,14 +77,11 @@ def gap_cells(test: ClaimTest, rows: Rows, more: Rows | None = None) -> list[Cel
                 continue
             table = test.quantity.measured(here, where)
             if more is not None and experiment in more:
-                table = table.join(_others(test, more[experiment], where, table))
+                others = more[experiment][~more[experiment]["series"].isin(table.columns)]
+                there = test.quantity.select(others, where).drop_duplicates(["series", "replication"])
+                table = table.join(test.quantity.measured(there, where))
             found.append(Cell(GROUPS[experiment], str(here["data"].iloc[0]), rival, table))
     return found
-
-
-def _others(test: ClaimTest, rows: pd.DataFrame, where: Where, table: pd.DataFrame) -> pd.DataFrame:
-    here = test.quantity.select(rows[~rows["series"].isin(table.columns)], where)
-    return test.quantity.measured(here.drop_duplicates(["series", "replication"]), where)
 
 
 def mean_over_cells(differences: Sequence[pd.Series]) -> tuple[float, float, float]:

@@ -7,38 +7,27 @@ from typing import Any
 
 import pandas as pd
 
-from bestarm.policies.linear.gifa import Gifa, LinGifa, Lucb, MLinGape
+from bestarm.policies.linear.gifa import Gifa
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment
+from bestarm_lab.experiments.observed import microseconds_per_pull
 from bestarm_lab.experiments.scale import Profile, Scale
-from bestarm_lab.experiments.timing import microseconds_per_pull
+from bestarm_studies.linear_topm.instances import equal_gap_instance, misspecified_instance
 from bestarm_studies.linear_topm.lastfm import lastfm_instance, stand_in_lastfm_instance
-from bestarm_studies.linear_topm.misspecified import equal_gap_instance, misspecified_instance
-from bestarm_studies.linear_topm.settings import HEURISTIC, PAPER, RANDOM, experiment, scales
+from bestarm_studies.linear_topm.settings import HEURISTIC, RANDOM, experiment, named_algorithms, scales
 
 N_FEATURES, N_ARMS, N_BEST = 10, 30, 3  # of the growth experiments, where the other size varies
 ARMS, FEATURES = (4, 10, 30, 100, 300, 1000), (5, 20, 40)
 LEVELS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)  # of misspecification, in units of reward
 
 
-def _compared(**settings: Any) -> dict[str, Gifa]:
-    given = PAPER | settings
-    return {
-        "m-LinGapE (greedy)": MLinGape(selection="greedy", **given),
-        "LinGIFA (largest var.)": LinGifa(**given),
-        "LUCB (largest var.)": Lucb(**given),
-    }
+_compared = partial(named_algorithms, "m-LinGapE (greedy)", "LinGIFA (largest var.)", "LUCB (largest var.)")
 
 
 def _growing(n_arms: int) -> dict[str, Gifa]:
     """Return the algorithms that fit an instance: LUCB pulls every arm often, 100 000 times a run at K = 1000."""
-    given = PAPER | {"n_best": N_BEST}
-    linear = {
-        "m-LinGapE (greedy)": MLinGape(selection="greedy", **given),
-        "m-LinGapE (greedy, no initialisation)": MLinGape(selection="greedy", initialise=False, **given),
-        "LinGIFA (largest var.)": LinGifa(**given),
-    }
-    return linear | ({"LUCB (largest var.)": Lucb(**given)} if n_arms < 1000 else {})
+    linear = "m-LinGapE (greedy)", "m-LinGapE (greedy, no initialisation)", "LinGIFA (largest var.)"
+    return named_algorithms(*linear, *(["LUCB (largest var.)"] if n_arms < 1000 else []), n_best=N_BEST)
 
 
 def _instance(n_arms: int, n_features: int) -> partial[Any]:
@@ -77,13 +66,16 @@ def _real(title: str, name: str, *, as_it_is: bool, **settings: Any) -> Experime
 
 
 def _each_m() -> Experiment:
-    given, sizes = PAPER | HEURISTIC | {"epsilon": 0.01}, range(1, 10)
-    optimised = {f"m-LinGapE (optimized), m = {m}": MLinGape(m, selection="optimised", **given) for m in sizes}
+    series = {
+        f"{name}, m = {m}": named_algorithms(name, n_best=m, epsilon=0.01, **HEURISTIC)[name]
+        for name in ("m-LinGapE (optimized)", "LinGIFA (largest var.)")
+        for m in range(1, 10)
+    }
     profiles: dict[Profile, Scale] = {"smoke": Scale(2, max_pulls=5000), "laptop": Scale(40), "paper": Scale(500)}
     return experiment(
         "random linear instance, K = 10, N = 5, ε = 0.01, heuristic threshold",
         RANDOM,
-        optimised | {f"LinGIFA (largest var.), m = {m}": LinGifa(m, **given) for m in sizes},
+        series,
         profiles=profiles,
         block=40,
     )
@@ -118,24 +110,14 @@ def pull_times(
     measurements, each on other runs; ``side_by_side``: runs that advance together; ``rounds``: rounds that are timed in
     each measurement; ``seed``, ``workers``: seed of the project; processes, of which one is used, since others would
     disturb the measurement. Returns columns ``convention, series, x, replication, microseconds``."""
-    frames = []
+    given, frames = {"n_replications": side_by_side, "n_rounds": rounds, "n_repeats": replications}, []
     for x, (make, algorithms) in cells.items():
         problem = make()
         for series, algorithm in algorithms.items():
-            found = microseconds_per_pull(
-                replace(algorithm, label=series),
-                problem,
-                seed=seed,
-                n_replications=side_by_side,
-                n_rounds=rounds,
-                n_repeats=replications,
-            )
-            frames.append(
-                pd.DataFrame({"series": series, "x": x, "replication": range(replications), "microseconds": found})
-            )
-    rows = pd.concat(frames, ignore_index=True)
-    rows.insert(0, "convention", "as_written")
-    return rows
+            found = microseconds_per_pull(replace(algorithm, label=series), problem, seed=seed, **given)
+            line = {"convention": "as_written", "series": series, "x": x, "replication": range(replications)}
+            frames.append(pd.DataFrame(line | {"microseconds": found}))
+    return pd.concat(frames, ignore_index=True)
 
 
 EXPERIMENTS: dict[str, Experiment | Computation] = {

@@ -19,7 +19,7 @@ from bestarm_studies.linear_topm.complexity import (
     ugape_complexity,
 )
 from bestarm_studies.linear_topm.instances import published_random_instance
-from bestarm_studies.linear_topm.problems import parts_of
+from bestarm_studies.linear_topm.settings import parts_of
 
 FEATURE_DIGITS = 1e-8  # the published features have eight decimals
 

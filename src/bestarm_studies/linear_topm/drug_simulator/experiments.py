@@ -3,11 +3,10 @@
 from functools import partial
 
 from bestarm_lab.experiments.computation import Computation
-from bestarm_lab.experiments.experiment import Experiment
 from bestarm_objectives.drug.data import DATA_FILES
 from bestarm_studies.linear_topm.drug_simulator.values import reward_rows
 
-EXPERIMENTS: dict[str, Experiment | Computation] = {
+EXPERIMENTS = {
     "drug_simulator": Computation(
         "rewards of the drug simulator, random trajectories",
         partial(reward_rows),

@@ -118,4 +118,4 @@ def reward_figure(
         "boxes: quartiles over patients (in b also over tables), whiskers: 5% and 95% quantiles; large marker: mean; "
         "grey: the patients of one table; HR: hit ratio (in b the mean hit ratio of a table)"
     )
-    return headed(figure, title, "; ".join(filter(None, [words, setting])))
+    return headed(figure, title, words, setting)

@@ -69,7 +69,7 @@ def n_explaining(data: DrugData, observation: Observation, streams: Streams) -> 
     )
     start = np.tile(initial, (len(streams.replications), 1))
     settled = settle(data.network, start, streams, clamp=held, purpose=observation.description)
-    return int(_agrees(settled.states, final).sum())
+    return int(((settled.states == final) | (final == UNKNOWN)).all(axis=1).sum())
 
 
 def linear_misfit(data: DrugData) -> tuple[int, float]:
@@ -86,10 +86,6 @@ def baselines_from_binary(data: DrugData, *, signed: bool = False) -> FloatArray
     states = data.binary_phenotype.on(data.network.genes)[0]
     signatures = data.signatures.select([drug.cid for drug in data.drugs]).on(data.network.genes)
     return reversion_score(2.0 * states - 1.0 if signed else states, signatures)
-
-
-def _agrees(states: StateArray, final: StateArray) -> BoolArray:
-    return ((states == final) | (final == UNKNOWN)).all(axis=1)
 
 
 def _rows(first: StateArray, second: StateArray) -> BoolArray:

@@ -82,13 +82,8 @@ def draw_network(axis: Axes, network: BooleanNetwork) -> Axes:
         axis.annotate("", places[edge.gene], places[edge.regulator], arrowprops=style, zorder=1)
     for gene, (x, y) in places.items():
         marked = gene in network.perturbed
-        box = {
-            "boxstyle": "round,pad=0.25",
-            "fc": PERTURBED if marked else OTHER_GENE,
-            "ec": "0.35",
-            "lw": 0.6 + marked,
-        }
-        bold = "bold" if marked else None
+        fill, bold = (PERTURBED, "bold") if marked else (OTHER_GENE, None)
+        box = {"boxstyle": "round,pad=0.25", "fc": fill, "ec": "0.35", "lw": 0.6 + marked}
         axis.text(x, y, gene, ha="center", va="center", fontsize=NAME_POINTS, fontweight=bold, bbox=box, zorder=3)
     axis.update_datalim(list(places.values()))
     axis.autoscale_view()

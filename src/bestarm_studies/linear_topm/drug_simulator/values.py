@@ -83,13 +83,9 @@ def separation(rows: pd.DataFrame) -> pd.DataFrame:
     ten = rows.drop_duplicates("series")["in_paper"].to_numpy(dtype=bool)
     ae, pc = labels > 0, labels < 0
     best, worst = _chosen(scores, labels, ten)
-    return pd.DataFrame(
-        {
-            TEN: scores[:, ae & ten].mean(axis=1) - scores[:, pc & ten].mean(axis=1),
-            ALL: scores[:, ae].mean(axis=1) - scores[:, pc].mean(axis=1),
-            CHOSEN: best.mean(axis=1) - worst.mean(axis=1),
-        }
-    )
+    of_ten = scores[:, ae & ten].mean(axis=1) - scores[:, pc & ten].mean(axis=1)
+    of_all = scores[:, ae].mean(axis=1) - scores[:, pc].mean(axis=1)
+    return pd.DataFrame({TEN: of_ten, ALL: of_all, CHOSEN: best.mean(axis=1) - worst.mean(axis=1)})
 
 
 def _chosen(scores: FloatArray, labels: FloatArray, ten: np.ndarray) -> tuple[FloatArray, FloatArray]:

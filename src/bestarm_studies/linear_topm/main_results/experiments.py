@@ -1,53 +1,40 @@
 """Experiments on a classic, a hard and a real instance: Figure 1."""
 
-from bestarm.policies.linear.gifa import LinGifa, Lucb, MLinGape
 from bestarm.policies.linear.lingame import LinGame
-from bestarm_lab.experiments.computation import Computation
-from bestarm_lab.experiments.experiment import Experiment
-from bestarm_studies.linear_topm.settings import (
-    BOTH,
-    DRUGS,
-    HARD,
-    HEURISTIC,
-    LOOKS,
-    PAPER,
-    PI_6,
-    SIGMA,
-    STAND_IN_DRUGS,
-    classic_series,
-    experiment,
-    scales,
-)
+from bestarm_studies.linear_topm import settings as topm
 
-_DRUG = PAPER | HEURISTIC | {"n_best": 5}
-EXPERIMENTS: dict[str, Experiment | Computation] = {
-    "fig1a": experiment(
-        "classic instance, K = 4, m = 2, ω = π/6", PI_6, classic_series(), conventions=BOTH, profiles=LOOKS
+_DRUG = (
+    "m-LinGapE (greedy)",
+    "m-LinGapE (optimized)",
+    "LinGIFA (largest var.)",
+    "LinGIFA (greedy)",
+    "LUCB (sampling both arms)",
+    "LUCB (largest var.)",
+)
+EXPERIMENTS = {
+    "fig1a": topm.experiment(
+        "classic instance, K = 4, m = 2, ω = π/6",
+        topm.PI_6,
+        topm.classic_series(),
+        conventions=topm.BOTH,
+        profiles=topm.LOOKS,
     ),
-    "fig1b": experiment(
+    "fig1b": topm.experiment(
         "hard classic instance, K = 3, m = 1, ω = 0.1",
-        HARD,
+        topm.HARD,
         {
-            "m-LinGapE (greedy)": MLinGape(1, selection="greedy", **PAPER),
-            "LinGIFA (greedy)": LinGifa(1, selection="greedy", **PAPER),
-            "LinGame": LinGame(delta=PAPER["delta"], sigma=SIGMA, norm_bound=PAPER["norm_bound"]),
+            **topm.named_algorithms("m-LinGapE (greedy)", "LinGIFA (greedy)", n_best=1),
+            "LinGame": LinGame(delta=topm.PAPER["delta"], sigma=topm.SIGMA, norm_bound=topm.PAPER["norm_bound"]),
         },
-        conventions=BOTH,
-        profiles=LOOKS,
+        conventions=topm.BOTH,
+        profiles=topm.LOOKS,
     ),
-    "fig1c": experiment(
+    "fig1c": topm.experiment(
         "drug repurposing, K = 10, m = 5",
-        DRUGS,
-        {
-            "m-LinGapE (greedy)": MLinGape(selection="greedy", **_DRUG),
-            "m-LinGapE (optimized)": MLinGape(selection="optimised", **_DRUG),
-            "LinGIFA (largest var.)": LinGifa(**_DRUG),
-            "LinGIFA (greedy)": LinGifa(selection="greedy", **_DRUG),
-            "LUCB (sampling both arms)": Lucb(selection="both", **_DRUG),
-            "LUCB (largest var.)": Lucb(**_DRUG),
-        },
-        stand_in=STAND_IN_DRUGS,
-        conventions=BOTH,
-        profiles=scales(8, 500, 3500),
+        topm.DRUGS,
+        topm.named_algorithms(*_DRUG, n_best=5, **topm.HEURISTIC),
+        stand_in=topm.STAND_IN_DRUGS,
+        conventions=topm.BOTH,
+        profiles=topm.scales(8, 500, 3500),
     ),
 }

@@ -5,12 +5,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from bestarm.policies.linear.gifa import Gifa, LinGifa, Lucb, MLinGape, Ugape
 from bestarm.policies.linear.lingame import LinGame
-from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment, with_settings
-from bestarm_lab.experiments.one_change import name_of_change
-from bestarm_lab.experiments.series import Series
+from bestarm_lab.experiments.series import Series, name_of_change
 from bestarm_studies.linear_topm.settings import (
     BOTH,
     DRUGS,
@@ -25,6 +22,7 @@ from bestarm_studies.linear_topm.settings import (
     STAND_IN_DRUGS,
     classic_series,
     experiment,
+    named_algorithms,
     scales,
     with_changes,
 )
@@ -57,20 +55,6 @@ HEURISTIC_RHO: Changes = {"ρ = 1 in V": {"regulariser": 1.0}, "λ as printed": 
 NOISE_OF_DATA: Changes = {f"σ = {DATA_SIGMA}, as in the data": {"sigma": DATA_SIGMA}}
 
 
-def _algorithms(n_best: int, **settings: Any) -> dict[str, Gifa]:
-    """Return the algorithms that are taken apart."""
-    given = PAPER | {"n_best": n_best} | settings
-    return {
-        LINGAPE: MLinGape(selection="greedy", **given),
-        LARGEST: MLinGape(selection="largest_variance", **given),
-        LINGIFA: LinGifa(**given),
-        LINGIFA_GREEDY: LinGifa(selection="greedy", **given),
-        LINGIFA_LUCB: LinGifa(stop="lucb", selection="greedy", **given),
-        LUCB: Lucb(**given),
-        "UGapE": Ugape(**given),
-    }
-
-
 def _changed(
     algorithms: Mapping[str, Any], changes: Mapping[str, Changes], coded: tuple[str, ...] = ()
 ) -> dict[str, Any]:
@@ -88,7 +72,8 @@ def _audit(title: str, problem: partial[Any], series: Mapping[str, Any], **setti
 _LINGAPE_CHANGES = STALE | UNIT_RHO | PRINTED_LAMBDA | NOT_INITIAL
 _LINGIFA_CHANGES = LATE | AHEAD | UNIT_RHO | PRINTED_LAMBDA | INITIAL
 _TITLE_A, _TITLE_B = "Figure 1(a): K = 4, m = 2, ω = π/6", "Figure 1(b): K = 3, m = 1, ω = 0.1"
-_TWO, _ONE, _DRUG = _algorithms(2), _algorithms(1), _algorithms(5, **HEURISTIC)
+_TAKEN_APART = partial(named_algorithms, LINGAPE, LARGEST, LINGIFA, LINGIFA_GREEDY, LINGIFA_LUCB, LUCB, "UGapE")
+_TWO, _ONE, _DRUG = _TAKEN_APART(n_best=2), _TAKEN_APART(n_best=1), _TAKEN_APART(n_best=5, **HEURISTIC)
 _SERIES_A = _changed(
     _TWO,
     {
@@ -150,7 +135,7 @@ _SERIES_LINGAME = {
 } | with_changes("LinGame", _LINGAME, _LINGAME_CHANGES)
 _LARGE = scales(2, 100, 500)  # up to 10^5.5 pulls a run at π/12, up to 10^6.3 of LUCB on the hard instance
 _LARGE["smoke"] = replace(_LARGE["smoke"], max_pulls=4000)
-EXPERIMENTS: dict[str, Experiment | Computation] = {
+EXPERIMENTS = {
     "audit_fig1a": _audit(_TITLE_A, PI_6, _SERIES_A),
     "audit_fig1b": _audit(_TITLE_B, HARD, _SERIES_B),
     "audit_fig1c": _audit(
@@ -186,7 +171,7 @@ EXPERIMENTS: dict[str, Experiment | Computation] = {
     "audit_lucb": _audit(
         _TITLE_B,
         HARD,
-        {"LUCB (sampling both arms)": Lucb(1, selection="both", **PAPER), LUCB: _ONE[LUCB]},
+        named_algorithms("LUCB (sampling both arms)", LUCB, n_best=1),
         conventions=("as_coded",),
         profiles=_LARGE,
     ),

@@ -1,6 +1,7 @@
 """Effects of each difference between the Top-m paper and its authors' code, as values to plot."""
 
 from collections.abc import Mapping
+from functools import partial
 
 import pandas as pd
 
@@ -13,6 +14,7 @@ RATIO = "ratio of means"
 OF_INSTANCE = {"1(a)": "audit_fig1a", "1(b)": "audit_fig1b", "1(c)": "drugs"}
 LEAST = 0.02  # a change of less than 2% on every instance is named in the figure, not drawn
 Rows = Mapping[str, pd.DataFrame]
+_ratios = partial(paired_effects, column="pulls", statistic=RATIO, log=True)
 
 
 def audit_rows(section: Section) -> dict[str, pd.DataFrame]:
@@ -29,11 +31,10 @@ def deviation_values(rows: Rows, profile: str) -> pd.DataFrame:
     """Return what each single change does to the sample complexity and to the error, on each instance of Figure 1."""
     frames = []
     for panel, name in OF_INSTANCE.items():
-        ratios = paired_effects(rows[name], "pulls", statistic=RATIO, panel=panel, profile=profile, log=True)
-        frames += [ratios, error_values(rows[name], panel, profile)]
+        frames += [_ratios(rows[name], panel=panel, profile=profile), error_values(rows[name], panel, profile)]
     mine = rows["audit_lingame"]
     alone = {"LinGame": single_changes(mine)["LinGame"]}
-    frames.append(paired_effects(mine, "pulls", statistic=RATIO, panel="1(b)", profile=profile, log=True, lines=alone))
+    frames.append(_ratios(mine, panel="1(b)", profile=profile, lines=alone))
     return pd.concat(frames, ignore_index=True)
 
 
@@ -59,17 +60,13 @@ def wrong_answers(values: pd.DataFrame) -> pd.DataFrame:
 
 def lingame_values(rows: Rows, profile: str) -> pd.DataFrame:
     """Return the pulls of m-LinGapE and LinGIFA relative to those of LinGame, for pairs of thresholds."""
-    lines = COMPARISONS["audit_lingame"]
-    mine = rows["audit_lingame"]
-    return paired_effects(mine, "pulls", statistic=RATIO, panel="1(b)", profile=profile, log=True, lines=lines)
+    return _ratios(rows["audit_lingame"], panel="1(b)", profile=profile, lines=COMPARISONS["audit_lingame"])
 
 
 def gain_values(rows: Rows, profile: str) -> pd.DataFrame:
     """Return the factors that lead from LUCB to m-LinGapE, on Figures 1(a) and 1(c)."""
     frames = [
-        paired_effects(
-            rows[name], "pulls", statistic=RATIO, panel=panel, profile=profile, log=True, lines=COMPARISONS[of]
-        )
+        _ratios(rows[name], panel=panel, profile=profile, lines=COMPARISONS[of])
         for panel, name, of in (("1(a)", "audit_gain", "audit_gain"), ("1(c)", "drugs", "audit_fig1c"))
     ]
     return pd.concat(frames, ignore_index=True)

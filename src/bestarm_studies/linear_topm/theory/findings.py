@@ -17,13 +17,13 @@ from bestarm.policies.linear.gifa import Gifa
 from bestarm.streams import Streams
 from bestarm_lab.figures.figures import draw_quantiles, headed, legend_below, runs_text, wide
 from bestarm_lab.figures.styles import display_label, style_of
-from bestarm_lab.figures.values import COLUMNS, QUANTILES, mean_interval, summarise
+from bestarm_lab.figures.values import QUANTILES, as_values, mean_interval, summarise
 from bestarm_studies.linear_topm.complexity import (
     m_lingape_complexity,
     m_lingape_optimised_complexity,
     sample_complexity_bound,
 )
-from bestarm_studies.linear_topm.problems import algorithms_of, search_of
+from bestarm_studies.linear_topm.settings import algorithms_of, search_of
 from bestarm_studies.linear_topm.values import split_series
 
 
@@ -44,41 +44,27 @@ def check_table(rows: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     lines = []
     for name, frame in rows.items():
         for series, mine in frame[frame["convention"] == "as_written"].groupby("series", sort=False):
-            kept = on_event(mine)
-            good = mine[mine["good_share"] <= 1.0]
-            lines.append(
-                {
-                    "instance": name,
-                    "algorithm": series,
-                    "runs": len(mine),
-                    "rounds": int(mine["rounds"].sum()),
-                    "E failed": int((mine["event_share"] > 1.0).sum()),
-                    "E^GIFA failed": int((mine["good_share"] > 1.0).sum()),
-                    "Lemma 1 failed": int(mine["lemma_1"].sum()),
-                    "index order failed": int(mine["index_order"].sum()),
-                    "Lemma 2 failed": int(mine["lemma_2"].sum()),
-                    "Lemma 4 failed": int(kept["lemma_4"].sum()),
-                    "Lemma 5 failed": int(kept["lemma_5"].sum()),
-                    "Theorem 1 failed": int((good["within_epsilon"] == 0.0).sum()),
-                    "wrong answers": int((mine["within_epsilon"] == 0.0).sum()),
-                }
-            )
+            kept, wrong = on_event(mine), mine["within_epsilon"] == 0.0
+            failed = {"E": mine["event_share"] > 1.0, "E^GIFA": mine["good_share"] > 1.0, "Lemma 1": mine["lemma_1"]}
+            failed |= {"index order": mine["index_order"], "Lemma 2": mine["lemma_2"], "Lemma 4": kept["lemma_4"]}
+            failed |= {"Lemma 5": kept["lemma_5"], "Theorem 1": wrong[mine["good_share"] <= 1.0]}
+            line = {"instance": name, "algorithm": series, "runs": len(mine), "rounds": int(mine["rounds"].sum())}
+            line |= {f"{statement} failed": int(found.sum()) for statement, found in failed.items()}
+            lines.append(line | {"wrong answers": int(wrong.sum())})
     return pd.DataFrame(lines)
 
 
 def check_values(table: pd.DataFrame, profile: str) -> pd.DataFrame:
     """Return `check_table` in the columns of a figure's CSV."""
     tidy = table.melt(["instance", "algorithm", "runs"], var_name="statistic")
-    tidy = tidy.rename(columns={"instance": "panel", "algorithm": "series", "runs": "n"})
-    return tidy.assign(convention="as_written", profile=profile, data="synthetic").reindex(columns=COLUMNS)
+    return as_values(tidy.rename(columns={"instance": "panel", "algorithm": "series", "runs": "n"}), profile=profile)
 
 
 def event_values(rows: pd.DataFrame, panel: str, profile: str) -> pd.DataFrame:
     """Return the distribution of the largest error in units of the confidence width, and how often it passed 1."""
     table: list[dict[str, Any]] = []
     for (convention, series), mine in rows.groupby(["convention", "series"], sort=False):
-        base = {"panel": panel, "series": series, "n": len(mine), "convention": convention, "profile": profile}
-        base["data"] = mine["data"].iloc[0]
+        base = {"series": series, "n": len(mine), "convention": convention, "data": mine["data"].iloc[0]}
         share = mine["event_share"]
         quantiles = {name: float(share.quantile(q)) for name, q in QUANTILES.items()} | {"largest": float(share.max())}
         table += [base | {"statistic": name, "value": value} for name, value in quantiles.items()]
@@ -86,7 +72,7 @@ def event_values(rows: pd.DataFrame, panel: str, profile: str) -> pd.DataFrame:
             failed = int((mine[column] > 1.0).sum())
             low, high = frequency_interval(failed, len(mine))
             table.append(base | {"statistic": name, "value": failed / len(mine), "low": low, "high": high})
-    return pd.DataFrame(table).reindex(columns=COLUMNS)
+    return as_values(pd.DataFrame(table), panel=panel, profile=profile)
 
 
 def stopping_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
@@ -136,15 +122,14 @@ def bound_values(
         for series in labels:
             pulls = frame.loc[frame["series"] == series, "pulls"].astype(np.float64)
             constant, bound = theorem_2(problem, algorithms[series])
-            base = {"panel": name, "series": series, "x": constant, "n": len(pulls), "profile": profile}
-            base |= {"convention": "as_written", "data": data}
+            base = {"panel": name, "series": series, "x": constant, "n": len(pulls), "data": data}
             mean, low, high = mean_interval(pulls)
             slack, slack_low, slack_high = mean_interval(bound / pulls)
             table.append(base | {"statistic": "mean", "value": mean, "low": low, "high": high})
             table.append(base | {"statistic": "bound", "value": bound})
             table.append(base | {"statistic": "mean slack", "value": slack, "low": slack_low, "high": slack_high})
             table.append(base | {"statistic": "smallest slack", "value": bound / pulls.max()})
-    return pd.DataFrame(table).reindex(columns=COLUMNS)
+    return as_values(pd.DataFrame(table), profile=profile)
 
 
 def event_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
@@ -153,14 +138,8 @@ def event_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figu
     heights = [
         values[values["panel"].isin(pair)]["series"].nunique() for pair in zip(panels[::2], panels[1::2], strict=True)
     ]
-    figure, axes = plt.subplots(
-        len(heights),
-        2,
-        figsize=wide(1, 0.24 * sum(heights) + 0.75 * len(heights)),
-        squeeze=False,
-        sharex=True,
-        height_ratios=heights,
-    )
+    size = wide(1, 0.24 * sum(heights) + 0.75 * len(heights))
+    figure, axes = plt.subplots(len(heights), 2, figsize=size, squeeze=False, sharex=True, height_ratios=heights)
     for axis, panel in zip(axes.flat, panels, strict=True):
         mine = values[values["panel"] == panel]
         draw_quantiles(axis, mine, list(dict.fromkeys(mine["series"])))

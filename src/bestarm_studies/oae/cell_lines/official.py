@@ -28,7 +28,7 @@ from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.paths import RAW_DATA, STORE, data_mirror
 from bestarm_objectives.autoencoder.training import Coding, Embedding, scaled, train
 from bestarm_studies.oae.cell_lines.gctx import read_gctx
-from bestarm_studies.oae.drawn_arms import DrawnArms
+from bestarm_studies.oae.landscapes import DrawnArms
 
 
 def kept(

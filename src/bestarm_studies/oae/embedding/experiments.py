@@ -5,9 +5,9 @@ from functools import partial
 from typing import Any
 
 from bestarm_lab.experiments.computation import Computation
+from bestarm_studies.oae.cell_lines import BATCH, RUNS
 from bestarm_studies.oae.cell_lines.contexts import DATA_FILES, GROUPS, group_or_stand_in, stand_in_group
 from bestarm_studies.oae.cell_lines.official import LINES, OfficialComputation, official_line
-from bestarm_studies.oae.cell_lines.searches import BATCH, RUNS
 from bestarm_studies.oae.embedding.batch_fits import batch_fit_rows
 from bestarm_studies.oae.network_fits import fit_rows
 from bestarm_studies.oae.series import LINEAR, MIDDLE, SMALL, STEPS, Hidden

@@ -4,7 +4,6 @@ from functools import partial
 from typing import Any
 
 from bestarm_lab.experiments.computation import Computation
-from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.scale import Profile
 from bestarm_studies.oae.experiments import BICYCLES
 from bestarm_studies.oae.fits.set_sizes import size_rows
@@ -40,7 +39,7 @@ def landscape_fits(title: str, **start: Any) -> Computation:
     )
 
 
-EXPERIMENTS: dict[str, Experiment | Computation] = {
+EXPERIMENTS = {
     "fits_synthetic": landscape_fits("Training error on the four landscapes, by class and step size"),
     "random_fits_synthetic": landscape_fits(
         "Training error on the four landscapes from random biases, by class and step size", bias=DEFAULT_BIAS

@@ -10,8 +10,8 @@ from typing import Any
 
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment
-from bestarm_lab.experiments.one_change import one_change
 from bestarm_lab.experiments.scale import Profile, Scale
+from bestarm_lab.experiments.series import one_change
 from bestarm_studies.oae.genedisco.gene_screen import METRICS, gene_screen
 from bestarm_studies.oae.genedisco.gene_searches import (
     UNITS_OF_APPLICATION,
@@ -20,7 +20,7 @@ from bestarm_studies.oae.genedisco.gene_searches import (
     RandomGenes,
     RidgeSearch,
 )
-from bestarm_studies.oae.genedisco.screens import SCREENS
+from bestarm_studies.oae.genedisco.gene_tables import SCREENS
 from bestarm_studies.oae.genedisco.todays_screen import todays_screen
 
 BATCH, ROUNDS = 16, 50

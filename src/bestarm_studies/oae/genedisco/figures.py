@@ -1,11 +1,12 @@
 """Rows of searches of screens to plotted values, tables and the curves of hits against genes tried."""
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 
 import pandas as pd
 from matplotlib.figure import Figure
 
-from bestarm_lab.experiments.one_change import algorithm_and_change, name_of_change
+from bestarm_lab.experiments.series import algorithm_and_change, name_of_change
 from bestarm_lab.figures.figures import line_panels
 from bestarm_lab.figures.printed import beside
 from bestarm_lab.figures.values import as_values, interval_text, paired_effects, summarise
@@ -54,16 +55,12 @@ def table_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
 
 def hits_table(values: pd.DataFrame, order: Sequence[str], statistic: str = "hit ratio") -> pd.DataFrame:
     """Return one statistic as text, series by screens, the conventions one below the other."""
-    lines = []
-    mine = values[values["statistic"] == statistic]
-    for convention in dict.fromkeys(mine["convention"]):
-        for series in order:
-            row = mine[(mine["convention"] == convention) & (mine["series"] == series)].set_index("panel")
-            if row.empty:
-                continue
-            texts = {p: _text(row.loc[p]) for p in dict.fromkeys(mine["panel"]) if p in row.index}
-            lines.append({"convention": str(convention).replace("_", " "), "series": series} | texts)
-    return pd.DataFrame(lines).fillna("")
+    mine = values[(values["statistic"] == statistic) & values["series"].isin(order)]
+    texts = mine.assign(text=[_text(line) for _, line in mine.iterrows()])
+    table = texts.pivot(index=["convention", "series"], columns="panel", values="text")
+    places = [place for place in product(mine["convention"].unique(), order) if place in table.index]
+    table = table.reindex(places, columns=mine["panel"].unique()).fillna("").rename_axis(columns=None).reset_index()
+    return table.assign(convention=table["convention"].str.replace("_", " "))
 
 
 def today_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
@@ -96,15 +93,12 @@ def gains(rows: pd.DataFrame, groups: Mapping[str, Sequence[str]], over: str, pr
     """Return what searches gain in hit ratio over one of them, paired by run, with 95% t-intervals; a panel a screen.
     ``groups`` maps headings to series; the hit ratio of ``over`` is the heading's line."""
     frames = []
-    last = last_rows(rows)
-    for name, mine in last.groupby("name", sort=False):
+    for name, mine in last_rows(rows).groupby("name", sort=False):
         there = set(mine["series"])
-        lines = {
-            heading: {"": (over, over)} | {series: (series, over) for series in named if series in there}
-            for heading, named in groups.items()
-        }
-        found = paired_effects(mine, "hit_ratio", statistic="gain", profile=profile, panel=str(name), lines=lines)
-        frames.append(found)
+        lines = {h: {"": (over, over)} | {s: (s, over) for s in named if s in there} for h, named in groups.items()}
+        frames.append(
+            paired_effects(mine, "hit_ratio", statistic="gain", profile=profile, panel=str(name), lines=lines)
+        )
     return pd.concat(frames, ignore_index=True)
 
 

@@ -17,9 +17,14 @@ from scipy import stats
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray
 from bestarm.policies.batch_search import random_order
 from bestarm.streams import Streams
-from bestarm_studies.oae.drawn_arms import DrawnArms
-from bestarm_studies.oae.genedisco.descriptors import GROUPS_FILE, OLD_NAMES_FILE, descriptors
-from bestarm_studies.oae.genedisco.screens import SCREEN_FILES, screen_target
+from bestarm_studies.oae.genedisco.gene_tables import (
+    GROUPS_FILE,
+    OLD_NAMES_FILE,
+    SCREEN_FILES,
+    descriptors,
+    screen_target,
+)
+from bestarm_studies.oae.landscapes import DrawnArms
 
 DATA_FILES = (*SCREEN_FILES, GROUPS_FILE, OLD_NAMES_FILE)
 SET_ASIDE = 0.2

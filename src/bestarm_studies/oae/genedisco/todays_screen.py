@@ -9,9 +9,8 @@ from functools import cache
 
 import pandas as pd
 
-from bestarm_studies.oae.genedisco.descriptors import GROUPS_FILE, current, group_effects
 from bestarm_studies.oae.genedisco.gene_screen import GeneScreen
-from bestarm_studies.oae.genedisco.screens import SCREEN_FILES, screen_target
+from bestarm_studies.oae.genedisco.gene_tables import GROUPS_FILE, SCREEN_FILES, current, group_effects, screen_target
 
 DATA_FILES = (*SCREEN_FILES, GROUPS_FILE)
 SOURCE = "DepMap group means"

@@ -2,7 +2,7 @@
 
 One choice at a time shows nothing of their interplay, and step size, biases and hills are where it matters. Here the
 levels of all choices are drawn together, balanced as in a Latin hypercube: in all draws each level of a choice occurs
-equally often, in an order of its own.
+equally often, in an order of its own. Landscapes are drawn otherwise, too, within what the paper says.
 """
 
 from collections.abc import Mapping
@@ -13,19 +13,66 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bestarm.interface import FloatArray
 from bestarm.streams import Streams, uniform
 from bestarm_lab.experiments.definitions import code_digest
 from bestarm_lab.experiments.experiment import Cell, Experiment, with_settings
-from bestarm_lab.experiments.keys import digest
-from bestarm_lab.experiments.part import Part
+from bestarm_lab.experiments.keys import Part, digest
 from bestarm_lab.experiments.scale import Profile, Scale
 from bestarm_lab.figures.values import as_values
 from bestarm_lab.metrics import arm_count, rank, relative_regret
 from bestarm_studies.oae.experiments import BATCH, FOUND
 from bestarm_studies.oae.first_hits import first_hits, without_broken
-from bestarm_studies.oae.landscapes import LANDSCAPES
-from bestarm_studies.oae.open_choices.open_landscapes import open_landscape
+from bestarm_studies.oae.landscapes import HOLES, ISLAND, LANDSCAPES, Landscape, landscape, one_hill
 from bestarm_studies.oae.series import ENSEMBLES, FEW_RUNS, RUNS, SMALL, Group, Hidden
+
+SUMMIT = 3.0  # of the one hill; the paper says so
+HILLS = {
+    "right": ((-8.0, 0.55), (-3.0, 0.80), (2.0, 0.65), (7.0, 1.00)),  # as in `bestarm_studies.oae.landscapes`
+    "inner": ((-8.0, 0.55), (-3.0, 0.80), (2.0, 1.00), (7.0, 0.65)),
+    "rivals": ((-8.0, 0.75), (-3.0, 0.85), (2.0, 0.80), (7.0, 1.00)),
+}
+_WIDTH = 0.9
+
+
+@dataclass(frozen=True)
+class OpenLandscape(Landscape):
+    """One hill or four, of any width and heights.
+    ``hills``: (centre, height) of the four; of one hill this says nothing."""
+
+    hills: tuple[tuple[float, float], ...] = HILLS["right"]
+
+    def evaluate(self, x: FloatArray) -> FloatArray:
+        """Return the responses of points, whether there is an arm or not."""
+        if self.n_hills == "one":
+            return self.scale * one_hill(SUMMIT + (x - SUMMIT) / self.width)
+        spread = 2.0 * (_WIDTH * self.width) ** 2
+        return self.scale * np.asarray(sum(h * np.exp(-((x - c) ** 2) / spread) for c, h in self.hills))
+
+
+def open_landscape(
+    name: str, hole: str = "interval", hills: str = "right", width: float = 1.0, scale: float = 1.0, seed: int = 0
+) -> OpenLandscape:
+    """Return one of the four landscapes, drawn otherwise.
+    ``hills``: which of the four is the highest ("right", "inner"), or that the others are nearly as high ("rivals");
+    ``width``: a factor, of the one hill, too; others are as of `landscape`. Raises ValueError for an unknown name, hole
+    or drawing, or hills without width."""
+    if hills not in HILLS:
+        raise ValueError(f"hills must be one of {', '.join(HILLS)}, got {hills!r}.")
+    plain = landscape(name, hole=hole, width=width, scale=scale, seed=seed)
+    drawn, top = HILLS[hills], SUMMIT
+    if plain.n_hills == "four":
+        top = max(drawn, key=lambda hill: hill[1])[0]
+    gaps: tuple[tuple[float, float], ...] = ()
+    if plain.gaps and hole == "interval":
+        usual, (low, high) = SUMMIT if plain.n_hills == "one" else 7.0, HOLES[plain.n_hills]
+        gaps = ((low - usual + top, high - usual + top),)
+    elif plain.gaps:
+        near, far = ISLAND
+        gaps = ((top - far, top - near), (top + near, top + far))
+    label = f"{name} {hole} {hills} x{width:g}"
+    return OpenLandscape(label, plain.n_hills, gaps, plain.n_arms, width, scale, seed, plain.data, drawn)
+
 
 N_DRAWS, DESIGN_ROUNDS, N_ARMS = 60, 50, 1000
 QUANTILES = {"first_5": 0.05, "first_1": 0.01, "first_02": 0.002}

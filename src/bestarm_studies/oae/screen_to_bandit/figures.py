@@ -19,14 +19,8 @@ def group_table(effects: GroupEffects, likeness: pd.DataFrame) -> pd.DataFrame:
     for name in GROUPS:
         own = effects.own[:, effects.groups.index(name)]
         best = np.argsort(-own, kind="stable")[:3]
-        lines.append(
-            {
-                "group": name,
-                "lines": f"{float(known['x'][name]):.0f}",
-                "R²": f"{float(known['value'][name]):.2f}",
-                "largest own part": ", ".join(f"{effects.genes[i]} {own[i]:.2f}" for i in best),
-            }
-        )
+        line = {"group": name, "lines": f"{float(known['x'][name]):.0f}", "R²": f"{float(known['value'][name]):.2f}"}
+        lines.append(line | {"largest own part": ", ".join(f"{effects.genes[i]} {own[i]:.2f}" for i in best)})
     return pd.DataFrame(lines)
 
 

@@ -6,7 +6,7 @@ from bestarm.policies.networks.oae import NetworkSearch
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_studies.oae.experiments import SYNTHETIC, on_bikes, on_blogs
-from bestarm_studies.oae.sequential.network_counts import network_rows
+from bestarm_studies.oae.sequential.checks import network_rows
 from bestarm_studies.oae.series import MIDDLE, SEQUENTIAL
 
 

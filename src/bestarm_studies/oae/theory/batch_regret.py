@@ -20,7 +20,10 @@ from bestarm_lab.figures.values import as_values, summarise
 from bestarm_studies.oae.theory.eluder_dimension import eluder_bounds
 from bestarm_studies.oae.theory.linear_runs import (
     ORDER,
+    ROUNDING,
+    CloneArms,
     Law,
+    SphereArms,
     Tables,
     observed_run,
     replication_blocks,
@@ -28,7 +31,6 @@ from bestarm_studies.oae.theory.linear_runs import (
     rows_as_written,
     rows_in_parallel,
 )
-from bestarm_studies.oae.theory.sphere_arms import ROUNDING, CloneArms, SphereArms
 
 
 def _instance(name: str, n_arms: int, d: int, batch: int, seed: int) -> Law:
@@ -246,21 +248,10 @@ def wide_table(rows: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     cell = [
         f"{i}, d = {d}, ε = {e:g}" for i, d, e in table[["instance", "n_features", "epsilon"]].itertuples(index=False)
     ]
-    names = {
-        "wide": "most wide pulls / b",
-        "low": "dimension, at least",
-        "high": "dimension, at most",
-        "ratio": "ratio",
-    }
-    return (
-        table[list(names)]
-        .rename(columns=names)
-        .astype(float)
-        .round(2)
-        .assign(cell=cell)
-        .set_index("cell")
-        .reset_index()
-    )
+    names = {"wide": "most wide pulls / b", "low": "dimension, at least", "high": "dimension, at most"}
+    found = table[[*names, "ratio"]].rename(columns=names).astype(float).round(2)
+    found.insert(0, "cell", cell)
+    return found
 
 
 def regret_figure(values: pd.DataFrame, panels: list[str], *, title: str, setting: str = "") -> Figure:

@@ -13,13 +13,14 @@ from bestarm.streams import Streams
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_lab.figures.values import summarise
 from bestarm_studies.oae.theory.linear_runs import (
+    ROUNDING,
+    SphereArms,
     Tables,
     observed_run,
     replication_blocks,
     rows_as_written,
     rows_in_parallel,
 )
-from bestarm_studies.oae.theory.sphere_arms import ROUNDING, SphereArms
 
 
 def bonuses(x: FloatArray, queried: IntArray, optimism: float) -> FloatArray:
@@ -143,10 +144,8 @@ def linear_optimism(test: Mapping[str, Any], tables: Tables) -> Decision:
     runs = rows[rows["check"].isin(["runs", "enumeration"])]
     failed, n_rounds = int(runs["pessimistic"].sum()), int(runs["rounds"].sum())
     listed = rows[rows["check"] == "enumeration"]
-    text = (
-        f"false in {failed} of {n_rounds} rounds; where all batches were listed the alternation missed the optimum in "
-    )
-    text += f"{int(listed['suboptimal'].sum())} of {int(listed['rounds'].sum())} rounds, "
+    text = f"false in {failed} of {n_rounds} rounds; where all batches were listed the alternation missed the optimum "
+    text += f"in {int(listed['suboptimal'].sum())} of {int(listed['rounds'].sum())} rounds, "
     text += f"and the optimum was too small in {int(listed['pessimistic_exact'].sum())}"
     return Decision(failed == 0, text, informative=n_rounds > 0, checked=f"{n_rounds:,} rounds")
 

@@ -14,8 +14,7 @@ from bestarm.streams import Streams, uniform
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_lab.figures.figures import draw_lines, headed, legend_below, runs_text, wide
 from bestarm_lab.figures.values import as_values, summarise
-from bestarm_studies.oae.theory.linear_runs import ORDER, Tables, rows_as_written
-from bestarm_studies.oae.theory.sphere_arms import ROUNDING, unit_vectors
+from bestarm_studies.oae.theory.linear_runs import ORDER, ROUNDING, Tables, rows_as_written, unit_vectors
 
 COMMIT, TRACE, MIXING = "Explore then commit", "Guess with a trace", "Mixing, norm known"
 

@@ -4,20 +4,26 @@
 (`bestarm_studies.oae.cell_lines.contexts`), which are real and decide no claim about CMAP.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
+import numpy as np
+
+from bestarm.interface import Ask
+from bestarm.policies.batch_search import BatchState
 from bestarm_lab.experiments.experiment import Experiment
-from bestarm_lab.experiments.scale import Scale
-from bestarm_studies.oae.batch_observer import BatchObserver
+from bestarm_lab.experiments.scale import Profile, Scale
+from bestarm_lab.metrics import arm_count, rank, relative_regret
+from bestarm_studies.oae.batch_observer import BatchObserver, n_good
+from bestarm_studies.oae.cell_lines import BATCH, ROUNDS, RUNS
 from bestarm_studies.oae.cell_lines.contexts import GROUPS, group_arms, stand_in_group
 from bestarm_studies.oae.cell_lines.official import LINES, official_line
-from bestarm_studies.oae.cell_lines.searches import BATCH, FOUND, ROUNDS, TopObserver, scales, search
 from bestarm_studies.oae.first_hits import SMALLEST_TAU
 from bestarm_studies.oae.series import (
     DIVERSE,
     ENSEMBLES,
+    FEW_RUNS,
     LINEAR,
     MIDDLE,
     OBJECTIVES,
@@ -28,6 +34,37 @@ from bestarm_studies.oae.series import (
     Group,
     Hidden,
 )
+
+CUT: dict[str, Any] = {"steps": 1000, "members": 5}
+FOUND = partial(BatchObserver, until=SMALLEST_TAU)
+search = partial(Experiment, metrics=(rank, arm_count, relative_regret), every=1, block=25)
+
+
+def scales(hidden: Hidden, smoke: str, laptop_runs: int = FEW_RUNS, **cut: Any) -> dict[Profile, Scale]:
+    short, long = STEP_SIZES.short[hidden], STEP_SIZES.long[hidden]
+    few = {"steps": 5, "rounds": 3, "members": 2, "learning_rate": short}
+    return {
+        "smoke": Scale(2, settings=few, vary={"name": [smoke]}),
+        "laptop": Scale(laptop_runs, settings={**CUT, "learning_rate": long, **cut}),
+        "paper": Scale(RUNS, settings={"learning_rate": long}),
+    }
+
+
+@dataclass
+class TopObserver(BatchObserver):
+    """A `BatchObserver` that also notes ``top``, how many arms of the smallest quantile that is counted a batch has."""
+
+    columns: ClassVar[tuple[str, ...]] = (*BatchObserver.columns, "top")
+
+    def _ask(self, state: BatchState) -> Ask:
+        asked = super()._ask(state)
+        if asked.counts.any():
+            means = self._means(state)
+            good = n_good(SMALLEST_TAU, means.shape[1])
+            least = np.partition(means, -good, axis=1)[:, [-good]]
+            self.rounds[-1]["top"] = (np.take_along_axis(means, asked.arms, axis=1) >= least).sum(axis=1)
+        return asked
+
 
 WHOLE = partial(TopObserver)
 REWARDED = partial(BatchObserver, until=SMALLEST_TAU, whole=tuple(VANILLA))

@@ -11,12 +11,14 @@ from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.scale import Profile
 from bestarm_lab.figures.figures import line_panels
 from bestarm_lab.figures.values import as_values, paired_effects, summarise
+from bestarm_studies.oae.cell_lines import BATCH
 from bestarm_studies.oae.cell_lines.misfit import chosen_hits
-from bestarm_studies.oae.cell_lines.searches import BATCH, R_SQUARED, STAND_IN
 from bestarm_studies.oae.figures import cut_words
 from bestarm_studies.oae.first_hits import SMALLEST_TAU, with_top_share, without_broken
 from bestarm_studies.oae.values import RANDOM_LAW, batches_until_top, bootstrap_interval
 
+STAND_IN = "DepMap 26Q1, not CMAP"
+R_SQUARED = "R² of ridge from the other groups"
 _PAPER = {"steps": 5000, "rounds": 20, "members": 10}
 FOUND = {
     "found": "share of the 36\nbest genes found",
@@ -108,16 +110,10 @@ def earned_values(searches: Mapping[str, pd.DataFrame], likeness: pd.DataFrame, 
         later = rows[rows["round"] > 1]
         for name, mine in later.groupby("name", sort=False):
             series = [str(s) for s in mine["series"].unique()]
-            kinds = {"reward": {s: (s, s) for s in series}, "gain in reward": {s: (s, "Greedy") for s in series}}
-            for statistic, lines in kinds.items():
-                found = paired_effects(
-                    mine,
-                    "reward",
-                    statistic=statistic,
-                    profile=profile,
-                    panel=panel,
-                    lines={s: {"": pair} for s, pair in lines.items() if statistic == "reward" or s != "Greedy"},
-                )
+            own = {s: {"": (s, s)} for s in series}
+            beyond = {s: {"": (s, "Greedy")} for s in series if s != "Greedy"}
+            for statistic, lines in (("reward", own), ("gain in reward", beyond)):
+                found = paired_effects(mine, "reward", statistic=statistic, profile=profile, panel=panel, lines=lines)
                 frames.append(found.assign(x=round(float(at[name]), 3), group=name))
     return pd.concat(frames, ignore_index=True)
 

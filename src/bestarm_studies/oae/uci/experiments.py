@@ -1,11 +1,9 @@
 """Searches of bicycle hires and of blog posts."""
 
-from bestarm_lab.experiments.computation import Computation
-from bestarm_lab.experiments.experiment import Experiment
 from bestarm_studies.oae.experiments import REWARDED, on_bikes, on_blogs
 from bestarm_studies.oae.series import ENSEMBLES, LINEAR, LINEAR_RUNS, MIDDLE, OBJECTIVES, VANILLA
 
-EXPERIMENTS: dict[str, Experiment | Computation] = {
+EXPERIMENTS = {
     "bikes_100_10": on_bikes("Bicycles, NN 100-10", MIDDLE, ENSEMBLES, observe=REWARDED),
     "bikes_subsets": on_bikes(
         "Bicycles, NN 100-10, other random tenths left out", MIDDLE, VANILLA, subsets=(1, 2, 3, 4)

@@ -12,8 +12,6 @@ import numpy as np
 from bestarm.interface import IntArray
 from bestarm.policies.batch_search import BatchSearch, BatchState
 from bestarm.policies.model_batches import ForestBatches, GaussianBatches, ModelBatches, ModelState, NeighbourBatches
-from bestarm_lab.experiments.computation import Computation
-from bestarm_lab.experiments.experiment import Experiment
 from bestarm_studies.oae.experiments import on_bikes, on_blogs, on_lines
 from bestarm_studies.oae.series import FEW_RUNS, LINEAR, ROUNDS, Group
 
@@ -47,7 +45,7 @@ PLAIN: Group = {
     "Forest": partial(ModelSearch, model=ForestBatches("forest", 1, 1)),
     "Neighbours": partial(ModelSearch, model=NeighbourBatches("neighbours", 1, 1)),
 }
-EXPERIMENTS: dict[str, Experiment | Computation] = {
+EXPERIMENTS = {
     "plain_lines": on_lines("Landscapes, searches without networks", LINEAR, PLAIN, laptop_runs=FEW_RUNS),
     "plain_days": replace(
         on_bikes("Days of bicycle hires, searches without networks", LINEAR, PLAIN, rounds=ROUNDS),

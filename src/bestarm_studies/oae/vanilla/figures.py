@@ -33,15 +33,13 @@ def divergence_values(sets: Mapping[str, pd.DataFrame], profile: str) -> pd.Data
 def divergence_table(values: pd.DataFrame) -> pd.DataFrame:
     """Return `divergence_values` as text, series by panels: share of fits, their runs, batches before the last."""
     wide = values.pivot(index="series", columns=["statistic", "panel"], values="value")
+
+    def text(share: float, runs: float, last: float) -> str:
+        some = f"{100 * share:.2g}% in {runs:.0f} {'run' if runs == 1 else 'runs'}, last after {last:.0f}"
+        return some if share else "none"
+
     found = {
-        panel: [
-            f"{100 * share:.2g}% in {runs:.0f} {'run' if runs == 1 else 'runs'}, last after {last:.0f}"
-            if share
-            else "none"
-            for share, runs, last in zip(
-                *(wide[s][panel] for s in ("share of fits", "runs", "last round")), strict=True
-            )
-        ]
+        panel: list(map(text, *(wide[s][panel] for s in ("share of fits", "runs", "last round"))))
         for panel in dict.fromkeys(values["panel"])
     }
     return pd.DataFrame(found, index=wide.index).rename_axis("series").reset_index()

@@ -1,24 +1,41 @@
-"""Instances of the GSE paper: what it states of them, their laws, and that each replication has its own."""
+"""Instances of the GSE paper: what it states of them, their laws, that each replication has its own, rows of tables."""
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
-from refusals import refused
+from refusals import refused, refuses, refusing
 from scipy import stats
 from scipy.special import expit
 
 from bestarm.interface import Ask
 from bestarm.streams import Streams
-from bestarm_studies.gse.instances import adaptive_instance, corner_instance, sphere_instance, static_instance
-from bestarm_studies.gse.logistic_instances import LogisticBandit, logistic_instance
+from bestarm_lab.datasets.registry import available, fetch
+from bestarm_lab.datasets.tables import read_automobile, read_electric_motor
+from bestarm_lab.metrics import correct
+from bestarm_studies.gse import tabular
+from bestarm_studies.gse.instances import (
+    LogisticBandit,
+    adaptive_instance,
+    corner_instance,
+    logistic_instance,
+    sphere_instance,
+    static_instance,
+)
+from bestarm_studies.gse.tabular import correct as tabular_correct
 
+CARS = tabular.stand_in_automobile_instance
 FAMILIES = {
     "sphere": sphere_instance(12),
     "cube": sphere_instance(12).as_coded(),
     "corner": corner_instance(9),
     "logistic": logistic_instance(5),
+    "rows": CARS(16),
+    "different rows": CARS(16, with_replacement=False),
 }
+needs_cars = pytest.mark.skipif(not available("automobile"), reason="the Automobile data are nowhere")
+needs_motor = pytest.mark.skipif(not available("electric-motor-sample"), reason="the motor sample is nowhere")
 
 
 def test_fixed_instances_are_those_of_the_paper():
@@ -47,8 +64,8 @@ def test_an_instance_depends_on_its_replication_alone(name):
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_without_replications_there_are_no_arms(name):
-    with pytest.raises(ValueError, match=r"arms differ by replication; call problem\.take\(streams\.replications\)"):
-        FAMILIES[name].arms  # noqa: B018
+    law = FAMILIES[name]
+    refuses(lambda: law.arms, r"arms differ by replication; call problem\.take\(streams\.replications\) first")
 
 
 @pytest.mark.parametrize("name", ["sphere", "cube"])
@@ -140,4 +157,113 @@ test_settings_out_of_range_are_refused = refused(
     (sphere_instance, {"n_arms": 5, "n_features": 0}, "n_features must be a whole number of at least 1, got 0"),
     (corner_instance, {"n_arms": 2}, "n_arms must be at least 3, got 2"),
     (logistic_instance, {"n_features": 2.5}, "n_features must be a whole number of at least 1, got 2"),
+    (CARS, {"n_arms": 1}, "n_arms must be a whole number of at least 2, got 1"),
+    (CARS, {"n_arms": 8, "variance": -1.0}, "variance must be positive and finite, got -1"),
+    (CARS, {"n_arms": 300, "with_replacement": False}, "n_arms must be at most the 205 rows of the table, got 300"),
 )
+
+
+STAND_INS = {"cars": CARS, "motor": tabular.stand_in_electric_motor_instance}
+
+
+def linear_fit(features: np.ndarray, target: np.ndarray) -> float:
+    """Return the share of variance that a linear model without intercept explains, as the policies fit it."""
+    theta = np.linalg.lstsq(features, target, rcond=None)[0]
+    return 1 - ((target - features @ theta) ** 2).sum() / ((target - target.mean()) ** 2).sum()
+
+
+@needs_cars
+def test_what_the_cars_are():
+    """205 cars, four prices missing, and how linear the scaled price is."""
+    table = read_automobile(fetch("automobile"))
+    assert table.features.shape == (205, 5)
+    assert table.names == ("width", "curb-weight", "engine-size", "city-mpg", "highway-mpg")
+    assert table.n_imputed == 4
+    assert (table.target.min(), table.target.max()) == (5118, 45400)
+    assert table.features.min(axis=0).tolist() == [60.3, 1488, 61, 13, 16]
+    instances = tabular.automobile_instance(8)
+    assert instances.data == "real"
+    assert 0 == instances.features.min() < instances.features.max() == 1
+    assert linear_fit(instances.features, instances.target) == pytest.approx(0.80, abs=0.03)
+
+
+@needs_motor
+@pytest.mark.parametrize("target", ["motor_speed", "pm"])
+def test_what_the_motor_sample_is(target):
+    """15,147 measurements, eleven features."""
+    instances = tabular.electric_motor_instance(16, target)
+    assert instances.features.shape == (15147, 11)
+    assert (instances.target.min(), instances.target.max()) == (0, 1)
+    assert linear_fit(instances.features, instances.target) > 0.5
+
+
+@pytest.mark.parametrize("name", STAND_INS)
+def test_stand_ins_have_the_schema_and_say_so(name):
+    """The same number of features; linear to a large part, not entirely."""
+    instances = STAND_INS[name](8)
+    assert instances.data == "stand-in"
+    assert "stand-in" in instances.label
+    assert instances.features.shape[1] == {"cars": 5, "motor": 11}[name]
+    assert 0.3 < linear_fit(instances.features, instances.target) < 0.9999
+
+
+@pytest.mark.parametrize("again", [True, False])
+def test_rows_are_uniform(again):
+    """With or without replacement."""
+    instances = FAMILIES["rows" if again else "different rows"]
+    drawn = np.searchsorted(np.sort(instances.target), instances.take(np.arange(2000)).means)
+    assert stats.chisquare(np.bincount(drawn.ravel(), minlength=205)).pvalue > 1e-3
+    duplicates = np.array([len(np.unique(row)) < 16 for row in drawn])
+    assert duplicates.mean() == pytest.approx(0.45 if again else 0.0, abs=0.05)
+
+
+def test_duplicates_of_the_best_row_are_correct():
+    """Ties by drawing a row twice are no errors."""
+    bandit = tabular.TabularBandit("two", np.ones((1, 3, 2)), np.zeros((1, 2)), 1.0, np.array([[0.9, 0.2, 0.9]]))
+    assert correct(bandit, np.array([[0]])) == correct(bandit, np.array([[2]])) == 1
+    assert correct(bandit, np.array([[1]])) == 0
+
+
+def test_rewards_have_the_target_as_mean():
+    """Sums of n pulls are N(n mean, n variance)."""
+    bandit = CARS(8).take(np.arange(4000))
+    asked = Ask(np.full((4000, 1), 2), np.full((4000, 1), 5))
+    totals = bandit.rewards(asked, np.zeros((4000, 8), dtype=np.int64), Streams.first(4000))[:, 0]
+    assert stats.kstest((totals - 5 * bandit.means[:, 2]) / np.sqrt(5 * 0.1), "norm").pvalue > 1e-3
+
+
+def test_scaling_and_constant_columns():
+    """Extremes become 0 and 1."""
+    np.testing.assert_allclose(tabular.scaled(np.array([[1.0, 3], [2, 3], [5, 3]])), [[0, 0], [0.25, 0], [1, 0]])
+
+
+def written(path, lines):
+    path.write_text("\n".join(",".join(line) for line in lines) + "\n")
+    return path
+
+
+GOOD, MOTOR = [["1"] * 26, ["2"] * 25 + ["?"]], [[f"c{i}" for i in range(13)], ["1"] * 13]
+
+
+@refusing(
+    (read_automobile, [line[:25] for line in GOOD], "expected 26 columns, found 25; is the file whole"),
+    (read_automobile, [["1"] * 26, [*["1"] * 13, "heavy", *["1"] * 12]], "a number in row 1, column 13, got 'heavy'"),
+    (read_automobile, [["1"] * 26, [*["1"] * 13, "?", *["1"] * 12]], "a feature of car 1 is missing"),
+    (read_automobile, [], "found something else"),
+    (partial(read_electric_motor, target="pm"), MOTOR, "no column ambient"),
+    (partial(read_electric_motor, target="speed"), MOTOR, r"target must be one of ambient.*got 'speed'"),
+)
+def test_damaged_files_are_refused_in_one_line(read, lines, tmp_path):
+    table = read_automobile(written(tmp_path / "good", GOOD))
+    assert (table.n_imputed, table.target.tolist()) == (1, [1.0, 1.0])
+    read(written(tmp_path / "file", lines))
+
+
+def test_duplicates_of_the_best_row_are_errors_as_coded_alone():
+    """The authors' code counts the first best arm only; so each run with a tie at the top has one correct arm."""
+    law = CARS(16)
+    for problem, several in ((law, True), (law.as_coded(), False)):
+        taken = problem.take(np.arange(200))
+        found = np.array([tabular_correct(taken, np.full((200, 1), a)) for a in range(16)]).sum(axis=0)
+        assert (found >= 1).all()
+        assert (found > 1).any() == several
