@@ -9,7 +9,6 @@ predicate over the figure's CSV, of which a line makes a test that ``test_titles
 
 import importlib.util
 import json
-import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -88,13 +87,10 @@ def _true(entry: Quoted, values: pd.DataFrame) -> bool:
 
 
 def checked() -> list[Title]:
-    known = re.compile(r"titled\(|Title\(")
-    files = [path for path in sorted(Path(__file__).parent.rglob("test_*.py")) if known.search(path.read_text("utf-8"))]
+    files = [path for path in sorted(Path(__file__).parent.rglob("test_*.py")) if "@titled(" in path.read_text("utf-8")]
     tests = [f for file in files for name, f in vars(_module(file)).items() if name.startswith("test_")]
     entries = [entry for study in study_names() for entry in quoted(study) if entry.figure]
-    marks = [m for test in tests for m in getattr(test, "pytestmark", []) if m.name == "parametrize"]
     return [
         *(test.title for test in tests if hasattr(test, "title")),
-        *(case for mark in marks for case in mark.args[1] if isinstance(case, Title)),
         *(Title(entry.study, entry.part, entry.figure, entry.text, partial(_true, entry)) for entry in entries),
     ]

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import hypergeom
-from titles import Title
+from titles import titled
 
 from bestarm.command_line import main
 from bestarm.search.choices import NAMES, SUMMARIES
@@ -57,18 +57,14 @@ def test_numbers_in_the_notebook_are_those_of_its_table():
     assert (law.ppf(0.025), law.ppf(0.975)) == (int(low), int(high))
 
 
-def only_diverse_ones_are_ahead(values: pd.DataFrame) -> bool:
+@titled(
+    "oae/your_own_screen/replay",
+    "After ten batches only diverse ones (det_d) are clearly ahead of chance, by two hits",
+)
+def test_only_diverse_ones_are_ahead(values: pd.DataFrame) -> bool:
     ten = values[values["x"] == 10].set_index("series")
     chance = ten.loc["chance (exact)", "value"]
     return list(ten.index[ten["low"] > chance]) == ["det_d"] and round(ten.loc["det_d", "value"] - chance) == 2
-
-
-WORDS = "After ten batches only diverse ones (det_d) are clearly ahead of chance, by two hits"
-
-
-@pytest.mark.parametrize("title", [Title("oae", "your_own_screen", "replay", WORDS, only_diverse_ones_are_ahead)])
-def test_the_title_is_true(title):
-    title.check()
 
 
 FILE = NOTEBOOKS / "your_own_campaign.ipynb"

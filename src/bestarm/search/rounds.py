@@ -1,4 +1,4 @@
-"""What a search has recorded: its log, from which every batch can be made anew, and the states of its candidates."""
+"""The log of a search, from which every batch can be made anew, and the states of its candidates."""
 
 import math
 from collections import Counter
