@@ -6,11 +6,11 @@ from bestarm_lab.paths import ROOT
 
 CEILINGS = {  # lines of Python, or of YAML
     "src/bestarm/**/*.py": 25_900,
-    "src/bestarm_lab/**/*.py": 9_650,
-    "src/bestarm_objectives/**/*.py": 3250,
+    "src/bestarm_lab/**/*.py": 9_300,
+    "src/bestarm_objectives/**/*.py": 3050,
     "src/bestarm_plain/**/*.py": 2000,
-    "src/bestarm_studies/**/*.py": 20_120,
-    "tests/**/*.py": 36_700,
+    "src/bestarm_studies/**/*.py": 19_550,
+    "tests/**/*.py": 36_100,
     "src/bestarm_studies/**/*.yaml": 7200,
 }
 WORDS_OF_DECISIONS = 15_000

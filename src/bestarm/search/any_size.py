@@ -6,6 +6,7 @@ References
 ----------
 .. [1] Rasmussen, Williams. "Gaussian Processes for Machine Learning". MIT Press 2006. Equations 5.10 to 5.12.
 .. [2] Wilson et al. "Efficiently Sampling Functions from Gaussian Process Posteriors". ICML 2020. Equation 12.
+.. [3] Rubin. "The Bayesian Bootstrap". Annals of Statistics 1981.
 """
 
 from dataclasses import dataclass
@@ -168,18 +169,19 @@ def calibrated(
     """Return draws, shape (n, N), that are off their means as measurements are off what others predict of them.
 
     The distance of a draw from its mean, in deviations, becomes the quantile of the errors of those measurements that
-    were predicted alike (`left_out`) at the same probability: what holds of candidates together stays. Each draw has a
-    bootstrap sample of these errors, since so few say little about the tail of many candidates.
+    were predicted alike (`left_out`) at the same probability: what holds of candidates together stays. Each draw weighs
+    these errors anew (the Bayesian bootstrap [3]_), since so few say little about the tail of many candidates.
     """
     parts = np.array_split(np.argsort(predicted, kind="stable"), max(1, len(predicted) // _ALIKE))
     groups = np.searchsorted([predicted[part[0]] for part in parts[1:]], mean, side="right")
     found = np.empty_like(draws)
     for group, part in enumerate(parts):
-        mine, normal = np.flatnonzero(groups == group), ndtri((np.arange(len(part)) + 0.5) / len(part))
+        mine, own = np.flatnonzero(groups == group), np.sort(errors[part])
+        weights = rng.standard_exponential((len(draws), len(part)))
+        places = ndtri((weights.cumsum(axis=1) - weights / 2.0) / weights.sum(axis=1, keepdims=True))
         z = (draws[:, mine] - mean[mine]) / deviation[mine]
-        inside = np.clip(z, normal[0], normal[-1])
-        samples = np.sort(rng.choice(errors[part], (len(draws), len(part))), axis=1)
-        off = np.array([np.interp(row, normal, sample) for row, sample in zip(inside, samples, strict=True)])
+        inside = np.clip(z, places[:, :1], places[:, -1:])
+        off = np.array([np.interp(row, place, own) for row, place in zip(inside, places, strict=True)])
         found[:, mine] = mean[mine] + deviation[mine] * (off + z - inside)
     return found
 
