@@ -113,7 +113,7 @@ def test_a_file_system_without_locks_is_written_without(tmp_path, monkeypatch):
 )
 def test_settings_of_numpy_can_be_saved(settings, tmp_path):
     Search(TABLE, **settings).save(tmp_path / "s.zip")
-    Search.load(tmp_path / "s.zip").ask(2)
+    Search.load(tmp_path / "s.zip", settings.get("policy")).ask(2)  # by its name, whatever its settings
 
 
 def test_words_of_digits_are_told_and_added_as_they_are_read():
@@ -127,6 +127,10 @@ def test_words_of_digits_are_told_and_added_as_they_are_read():
 def test_what_cannot_be_is_refused():
     refuses(lambda: Search(np.ma.masked_greater([[1.0, 2.0], [3.0, 999.0], [5.0, 6.0]], 100)), "an array with a mask")
     refuses(lambda: Search(TABLE).with_policy("forest", aim="min"), "aim stays that of the search")
+    units = told(Search(TABLE), c0="10 mM", c1="20 mM")
+    refuses(lambda: told(units, c2="300 µM"), "rewards are in μM, those told before in mM; give them in one unit")
+    refuses(lambda: Search(TABLE, "random", x=1), "random has no setting 'x'; it has: none")
+    refuses(lambda: Search("gp", TABLE), "policy must have start, got .{0,60}; make one")
     table = pd.DataFrame({"name": ["c0"], "reward": [1.0]})
     refuses(lambda: Search(TABLE).tell(table, results="nope"), "no column nope; it has: name, reward. Name one of them")
 

@@ -173,7 +173,7 @@ class Choice:
         make = _maker(self.name)
         allowed = [n for n in inspect.signature(make).parameters if n not in ("batch", "rounds", "label", "first")]
         if unknown := [n for n in self.settings if n not in allowed]:
-            raise ValueError(f"{self.name} has no setting {unknown[0]!r}; it has: {', '.join(allowed)}.")
+            raise ValueError(f"{self.name} has no setting {unknown[0]!r}; it has: {', '.join(allowed) or 'none'}.")
         self.search(1, 1)
 
     def aimed_at(self, *, share: float | None = None, threshold: float | None = None) -> Choice:
@@ -224,7 +224,8 @@ def checked_policy(policy: Any, settings: Mapping[str, Any]) -> Any:
         return policy
     for method in ("start", "ask", "tell", "finished", "recommend"):
         if isinstance(policy, type) or not hasattr(policy, method):
-            raise ValueError(f"policy must have {method}, got {policy!r}; make one by a constructor of bestarm.")
+            given = " ".join(repr(policy).split())[:60]
+            raise ValueError(f"policy must have {method}, got {given}; make one by a constructor of bestarm.")
     return policy
 
 

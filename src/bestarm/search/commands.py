@@ -37,6 +37,8 @@ def run_suggest(given: argparse.Namespace) -> int:
     notes: list[str] = []
     given_table = read_features(given.features, notes, given.phenotype, given.words)
     source = Path(given.phenotypes)
+    if source.is_dir():
+        raise ValueError(f"{source} is a folder, no file; name the table of phenotypes in it.")
     campaign = Campaign(given.campaign or source.with_name(f"{source.stem}_rounds"))
     with campaign.locked():
         rounds = campaign.rounds()

@@ -125,6 +125,7 @@ class Search:
         self._sequential: SequentialSearch | None = None
         self._choice: Choice | CustomPolicy | None = None
         self._saved: dict[str, Any] = {}
+        self._unit = ""  # of the rewards told since it was made or loaded
         self.notes: list[str] = []  # what was decided about the table that was told last
         policy = checked_policy(policy, settings)
         cells = isinstance(candidates, Partition)
@@ -373,6 +374,10 @@ class Search:
             if unknown not in ("refuse", "ignore"):
                 raise ValueError(f"unknown must be 'refuse' or 'ignore', got {unknown!r}.")
             told = measurements(table, self._candidates.names, results, self._candidates.table.columns)
+            if told.unit and self._unit not in ("", told.unit):
+                raise ValueError(
+                    f"rewards are in {told.unit}, those told before in {self._unit}; give them in one unit."
+                )
             self._candidates.compare(told.names, told.table, told.decimal)
             ignored = [name for name in told.names if name not in self._place]
             if unknown == "refuse":
@@ -387,7 +392,7 @@ class Search:
             before = bool(self._some_learned(known=True))
             status = self._status.copy()  # so that all of the table is learned, or nothing
             said = status.tell(len(self._rounds), rows, replace, again)
-            self._status = status
+            self._status, self._unit = status, told.unit or self._unit
             if ignored:
                 said.append(
                     f"{counted(len(ignored), 'row')} of no candidate, left out: {listed([*dict.fromkeys(ignored)])}."

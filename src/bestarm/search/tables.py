@@ -201,6 +201,7 @@ class Measurements:
     decimal: str
     to_come: int
     notes: list[str]
+    unit: str  # of the rewards, empty where none was written
 
 
 def measurements(
@@ -298,7 +299,8 @@ def measurements(
         if i not in (name, reward) and header[i] not in features
     ]
     read = _with_errors(where, values, beside, decimal, labels, notes)
-    return Measurements(names, [read[i] for i in told], done, table.iloc[told], decimal, len(kept) - len(told), notes)
+    to_come, unit = len(kept) - len(told), next(iter(number.units))
+    return Measurements(names, [read[i] for i in told], done, table.iloc[told], decimal, to_come, notes, unit)
 
 
 def _names_among(
