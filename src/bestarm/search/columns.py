@@ -140,6 +140,12 @@ def roles_of(
     return Roles(names, tuple(found), tuple(features), tuple(notes))
 
 
+def identifies(label: str) -> bool:
+    """Return whether a header is one of names or of numbers of the rows, such as ``id`` and ``Probe-Nr``."""
+    word = label.strip().casefold()
+    return word in (*NAMES, *_IDENTIFIERS) or any(kind.fullmatch(word) for kind in (_IDENTIFIER, _NUMBERED))
+
+
 def _names_again(word: str, texts: Sequence[str]) -> bool:
     """Return whether a column beside the names has others: a number of its own for each row, or a word so called."""
     called = _IDENTIFIER.fullmatch(word) or (word in (*NAMES, *_IDENTIFIERS) and plain_floats(texts) is None)

@@ -44,7 +44,7 @@ _DATE = re.compile(
 _ONE = r"[+-]?[0-9]+(?:[.,][0-9]+)?"
 _POWER = re.compile(rf"(?:{_ONE}\s*[x×*·]\s*)?10\s*(?:\^|\*\*)\s*[-+−]?[0-9]+\s*\D*|{_ONE}[⁻⁰¹²³⁴-⁹]+\s*\D*")
 _MINUTES = "give minutes or hours as one number"
-_SHAPES = (
+SHAPES = (
     ("a limit", re.compile(rf"[<>≤≥]=?\s*{_ONE}\s*\D*"), "give the limit itself as a number"),
     ("a date", _DATE, "drop the column, or give a number of days"),
     (
@@ -118,11 +118,6 @@ def _parsed(text: str) -> _Parsed | None:
     if unit[:1] in ("-", ",", ".", ":", ";", "/", "'", "(", "_", "+", "–") or (unit and unit[0].isdigit()):
         return None
     return _Parsed(body, prefix, unit, bool(blank))
-
-
-def shape_of(text: str) -> str:
-    """Return what a text is that only looks like a number, such as a range; empty if nothing of the kind."""
-    return next((kind for kind, shape, _ in _SHAPES if shape.fullmatch(text)), "")
 
 
 def _sign_of(body: str) -> str:
@@ -275,7 +270,7 @@ def _refuse_lookalikes(
     label, bare = column.label, [text for text, p in distinct.items() if p is not None and not p.around]
     words = [text for text, p in distinct.items() if p is None or (bare and p.glued)]
     odd = [text for text, p in distinct.items() if p is None or any(map(str.isdigit, p.unit))]
-    shapes = {text: shape for text in odd for shape in _SHAPES if shape[1].fullmatch(text)}
+    shapes = {text: shape for text in odd for shape in SHAPES if shape[1].fullmatch(text)}
     numbers = [
         text for text, p in distinct.items() if p is not None and (not p.unit or p.spaced or _UNITS.fullmatch(p.unit))
     ]

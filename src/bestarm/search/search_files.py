@@ -45,17 +45,12 @@ def save_search(search: Any, path: str | Path, overwrite: bool) -> None:
     own, known = search._saved.setdefault("id", uuid.uuid4().hex), search._saved.setdefault("files", [])
     with writing(path):
         held, generation, n = _held(path) if path.exists() else ("", 0, 0)
-        if held and not overwrite and checksum(path.read_bytes()) not in known:
+        if held and not overwrite and hashlib.sha256(path.read_bytes()).digest() not in known:
             _refuse_to_replace(path, generation if held == own else None, n)
         generation = 1 + max(generation if held == own else 0, search._saved.get("generation", 0))
         write_atomically(path, content := content_of(search, own, generation))
-        known.append(checksum(content))
+        known.append(hashlib.sha256(content).digest())
         search._saved["generation"] = generation
-
-
-def checksum(content: bytes) -> str:
-    """Return what tells a file's content from any other."""
-    return hashlib.sha256(content).hexdigest()
 
 
 def _refuse_to_replace(path: Path, generation: int | None, n: int | None) -> None:
@@ -208,7 +203,7 @@ def load_search(cls: Any, path: str | Path, policy: Any) -> Any:
         raise ValueError(f"{path} is damaged, or was changed by hand{said}; take another copy of it.") from None
     if policy is not None:
         _check_policy(path, search, policy)
-    search._saved["files"] = [checksum(content)]
+    search._saved["files"] = [hashlib.sha256(content).digest()]
     if _OLD not in parts:
         search._saved["id"], search._saved["generation"] = identity
     return search

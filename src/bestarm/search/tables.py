@@ -20,17 +20,17 @@ import pandas as pd
 
 from bestarm.interface import BoolArray, FloatArray
 from bestarm.models.finite_gp import LARGEST_REWARD
-from bestarm.search.columns import NAMES, REAL, RESULTS, error_columns, find_column, texts_of
+from bestarm.search.columns import NAMES, REAL, RESULTS, error_columns, find_column, identifies, texts_of
 from bestarm.search.errors import errors_of, mean_of, reading
 from bestarm.search.number_texts import (
     GAPS,
     MONTH,
+    SHAPES,
     TO_COME,
     Column,
     decimal_sign,
     numbers_of,
     plain_floats,
-    shape_of,
     tidy,
 )
 from bestarm.search.table_files import TableFile, as_frame, read_table_file
@@ -311,6 +311,7 @@ def _names_among(
     A ValueError if several columns may be meant."""
     labels = {i: [label for label in map(label_of, table.iloc[:, i]) if label] for i in places}
     known = [i for i in places if labels[i] and 2 * sum(map(candidates.__contains__, labels[i])) >= len(labels[i])]
+    known = [i for i in known if identifies(header[i]) or plain_floats(labels[i]) is None]  # and no plate 1
     if len(known) > 1:
         both = " and ".join(repr(header[i]) for i in known[:2])
         raise ValueError(f"columns {both} both look like names of candidates; call the one that is so `name`.")
@@ -369,7 +370,9 @@ def _results(
     """Return results, NaN where there is none; ``whose`` says of each row whose result it is."""
     for who, text in zip(whose, column.texts, strict=True):
         parsed = column.distinct.get(text)
-        if parsed is not None and (_ODD_UNIT.fullmatch(parsed.unit) or (parsed.around and shape_of(text))):
+        if parsed is not None and (
+            _ODD_UNIT.fullmatch(parsed.unit) or (parsed.around and any(shape.fullmatch(text) for _, shape, _ in SHAPES))
+        ):
             raise ValueError(f"{who} is {text!r}; give the number alone, or write failed or not done.")
         if _LIMIT.fullmatch(text):
             raise ValueError(
