@@ -456,8 +456,7 @@ def _typed(
             texts = read[label]
             kinds = {text.lower() for text in texts.distinct}
             if kinds in _BOOLEANS:
-                flags = {"true": 1.0, "false": 0.0}
-                series = pd.Series([flags.get(text.lower(), np.nan) for text in texts.texts])
+                series = pd.Series([float(_TRUTH.get(text.lower(), "nan")) for text in texts.texts])
             else:
                 only_words = not texts.distinct and any(text in GAPS_OR_WORDS for text in texts.texts)
                 numbers = None if only_words else numbers_of(where, texts, decimal, names)

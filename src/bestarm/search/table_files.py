@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from bestarm.search.atomic_files import write_atomically
-from bestarm.search.number_texts import GAP_HINTS, GAPS, TO_COME, plain_floats
+from bestarm.search.number_texts import FAILED, GAP_HINTS, GAPS, NOT_DONE, TO_COME, plain_floats
 
 _FIRST = 50  # rows that decide the layout
 _SEPARATORS = ("\t", ";", ",", "|")  # in this order where several fit: a comma may stand within numbers and words
@@ -23,7 +23,7 @@ _EXCEL = (".xlsx", ".xlsm")
 _NO_TEXT = (b"PK\x03\x04", b"\x1f\x8b", b"\xd0\xcf\x11\xe0", b"PAR1")
 _UNITS_OF = ("", "-", "unit", "units", "einheit", "einheiten")  # what a row of units has for the names
 _NAMES = ("name", "candidate", "arm", "gene", "id")
-_NO_UNITS = {*GAPS, *TO_COME, *GAP_HINTS, "fail", "failure", "error", "not done"} - {"", "-", "."}
+_NO_UNITS = {*GAPS, *TO_COME, *GAP_HINTS, *FAILED, *NOT_DONE} - {"", "-", "."}
 _GUARDED = re.compile(r'="(.*)"')  # so that a spreadsheet takes a cell for a text
 
 

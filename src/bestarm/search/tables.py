@@ -23,8 +23,10 @@ from bestarm.models.finite_gp import LARGEST_REWARD
 from bestarm.search.columns import NAMES, REAL, RESULTS, error_columns, find_column, identifies, texts_of
 from bestarm.search.errors import errors_of, mean_of, reading
 from bestarm.search.number_texts import (
+    FAILED,
     GAPS,
     MONTH,
+    NOT_DONE,
     SHAPES,
     TO_COME,
     Column,
@@ -36,8 +38,6 @@ from bestarm.search.number_texts import (
 from bestarm.search.table_files import TableFile, as_frame, read_table_file
 
 GENES = ("gene", "gene symbol", "gene_symbol", "symbol", "gene name", "gene_name", "gene id", "gene_id")
-FAILED = ("failed", "fail", "failure", "error")  # a measurement without a result; in any case of letters
-NOT_DONE = ("not done", "not_done", "notdone")  # an experiment that never ran
 LARGEST_PHENOTYPE = 1e75
 _SUMMARIES = {"total", "totals", "sum", "mean", "average", "median", "sd", "stdev"}
 _SUMMARIES |= {
