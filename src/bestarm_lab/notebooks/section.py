@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import matplotlib.pyplot as plt
 import pandas as pd
-from IPython.display import Markdown, display
+from IPython.display import Image, Markdown, display
 from matplotlib.figure import Figure
 
 from bestarm_lab.claims.verdicts import markdown, verdict_table
@@ -246,9 +246,10 @@ class Section:
         For a page as wide as a phone it is written below ``$BESTARM_NARROW``, if that is set and it has room.
         """
         folder = self._folder()
-        figure.savefig(folder / f"{name}.png", metadata={"Software": None})
+        png = folder / f"{name}.png"
+        figure.savefig(png, metadata={"Software": None})
         (folder / f"{name}.svg").write_text(light_svg(figure), encoding="utf-8")
-        display(figure)
+        display(Image(filename=png, width=round(figure.dpi * figure.get_size_inches()[0])))  # drawn a third time else
         if (base := os.environ.get("BESTARM_NARROW")) and narrow(figure):  # the figure is changed
             file = Path(base) / self.study / self.notebook / f"{name}.svg"
             file.parent.mkdir(parents=True, exist_ok=True)
