@@ -84,7 +84,7 @@ class Campaign:
         if not path.exists():
             return None
         try:
-            parts = parts_of(path)
+            parts = parts_of(path.read_bytes())
             return candidates_of(json.loads(parts[_META]), parts[NUMBERS])
         except DAMAGED:
             raise ValueError(f"{path} is damaged or half-written; take another copy of it.") from None

@@ -13,9 +13,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bestarm.interface import Arms, BoolArray, FloatArray
+from bestarm.interface import Arms, FloatArray
 from bestarm.search.columns import NAMES, REAL, find_column, roles_of, texts_of
-from bestarm.search.number_texts import GAPS, GAPS_OR_WORDS, Column, decimal_sign, numbers_of, plain_floats
+from bestarm.search.number_texts import (
+    GAPS,
+    GAPS_OR_WORDS,
+    Column,
+    decimal_sign,
+    numbers_of,
+    plain_floats,
+    truth_as_numbers,
+)
 from bestarm.search.table_files import as_frame, read_table_file
 from bestarm.search.tables import (
     GENES,
@@ -33,8 +41,6 @@ from bestarm.settings import LARGEST_FEATURE
 RESERVED = ("name", "arm", "pull", "reward", "value")  # columns of what `ask` returns
 _MISSING = "(missing)"  # the category of a gap
 _PER_RANGE = 0.01  # of a feature's range, by which a told table may differ: spreadsheets round
-_BOOLEANS = ({"true", "false"}, {"true"}, {"false"})
-_TRUTH = {"true": "1", "false": "0"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,11 +169,11 @@ class Candidates:
         typed, said = _typed(str(path), columns, labels, words, others, table.semicolons)
         if not len(typed.columns):
             raise ValueError(f"{path} has no feature with anything in it; add columns of numbers.")
-        keep, differ = _once(labels, typed, said)
+        names, typed, differ = _once(labels, typed, said)
         for before, again in differ:
             lines = f"lines {table.lines[before]} and {table.lines[again]}"
             raise ValueError(f"{path}: {labels[again]} has two different rows, {lines}; keep one of them.")
-        found = cls(tuple(np.array(labels, dtype=object)[keep]), typed[keep].reset_index(drop=True))
+        found = cls(tuple(names), typed)
         notes += [f"{path.name}: {sentence}" for sentence in (*roles.notes, *said, *found.report_of_table())]
         return replace(found, report=tuple(notes))
 
@@ -206,12 +212,8 @@ class Candidates:
         columns = [(header[i], frame.iloc[:, i]) for i in roles.features]
         typed, done = _typed("the table", columns, labels, words, (), False)
         if len(labels) == len(frame):
-            keep, differ = _once(labels, typed, said)
-            if differ:
-                names = [labels[again] for _, again in differ]
-                raise ValueError(f"{listed(names)} names more than one arm; make the names different.")
-            labels, typed = list(np.array(labels, dtype=object)[keep]), typed[keep]
-        found = cls(tuple(labels), typed.reset_index(drop=True))
+            labels, typed, _ = _once(labels, typed, said)
+        found = cls(tuple(labels), typed)
         return replace(found, report=(*said, *done, *found.report_of_table()))
 
     @cached_property
@@ -369,7 +371,7 @@ class Candidates:
             odd: list[tuple[str, str, str]] = []
             if own.dtype == np.float64:
                 reach = _PER_RANGE * (np.nanmax(own) - np.nanmin(own))
-                texts = [_TRUTH.get(text.lower(), text) for text in texts_of(table[label])]
+                texts = truth_as_numbers(texts_of(table[label]))
                 if read := numbers_of("the table", Column.of(label, texts), decimal):
                     pairs = ((name, read[0][row], own[i]) for row, name, i in rows)
                     odd = [(n, f"{a:g}", f"{b:g}") for n, a, b in pairs if abs(a - b) > max(reach, 1e-6 * abs(b))]
@@ -409,15 +411,18 @@ def repeated(names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(found[found.duplicated()]))
 
 
-def _once(labels: Sequence[str], table: pd.DataFrame, said: list[str]) -> tuple[BoolArray, list[tuple[int, int]]]:
-    """Return which rows are counted, and places of rows of one name that differ; rows that are there twice are said."""
+def _once(
+    labels: Sequence[str], table: pd.DataFrame, said: list[str]
+) -> tuple[list[str], pd.DataFrame, list[tuple[int, int]]]:
+    """Return names and rows without those that are there twice, which is said, and places of rows that differ."""
     first: dict[str, int] = {}
     pairs = [(first.setdefault(label, i), i) for i, label in enumerate(labels)]
     again = [pair for pair in pairs if pair[0] != pair[1]]
-    keep = np.array([one == other for one, other in pairs], dtype=np.bool_)
-    if again:
-        said.insert(0, f"{counted(len(again), 'row')} there twice, counted once.")
-    return keep, [(one, other) for one, other in again if not table.iloc[one].equals(table.iloc[other])]
+    differ = [(one, other) for one, other in again if not table.iloc[one].equals(table.iloc[other])]
+    if equal := {other for _, other in again} - {other for _, other in differ}:
+        said.insert(0, f"{counted(len(equal), 'row')} there twice, counted once.")
+    keep = [i for i in range(len(labels)) if i not in equal]
+    return [labels[i] for i in keep], table.iloc[keep].reset_index(drop=True), differ
 
 
 def _typed(
@@ -436,32 +441,25 @@ def _typed(
         raise ValueError(
             f"there is no feature {unknown[0]!r} to be taken as words; there are: {listed(list(dict(columns)))}."
         )
-    found: dict[str, pd.Series[Any]] = {}
-    read: dict[str, Column] = {}
+    read: dict[str, Any] = {}
     for label, cells in columns:
-        plain = _plain_numbers(cells) if not isinstance(cells, list) else None
-        if plain is not None and label not in words:
-            found[label] = plain
-        elif label in words or (not isinstance(cells, list) and isinstance(cells.dtype, pd.CategoricalDtype)):
-            found[label] = _as_words(cells)
+        plain = None if isinstance(cells, list) else _plain_numbers(cells)
+        if label in words or isinstance(getattr(cells, "dtype", None), pd.CategoricalDtype):
+            read[label] = _as_words(cells)
         else:
-            read[label] = Column.of(label, cells if isinstance(cells, list) else texts_of(cells))
-    also = [Column.of(label, texts) for label, texts in others]
-    decimal = decimal_sign(where, [*read.values(), *also], semicolons)
+            read[label] = Column.of(label, truth_as_numbers(texts_of(cells))) if plain is None else plain
+    texts = [column for column in read.values() if isinstance(column, Column)]
+    also = [Column.of(label, cells) for label, cells in others]
+    decimal = decimal_sign(where, [*texts, *also], semicolons)
     said: list[str] = []
     table: dict[str, pd.Series[Any]] = {}
     for label, cells in columns:
-        series = found.get(label)
-        if series is None:
-            texts = read[label]
-            kinds = {text.lower() for text in texts.distinct}
-            if kinds in _BOOLEANS:
-                series = pd.Series([float(_TRUTH.get(text.lower(), "nan")) for text in texts.texts])
-            else:
-                only_words = not texts.distinct and any(text in GAPS_OR_WORDS for text in texts.texts)
-                numbers = None if only_words else numbers_of(where, texts, decimal, names)
-                series = _as_words(cells) if numbers is None else pd.Series(numbers[0])
-                said += [] if numbers is None else numbers[1]
+        series = read[label]
+        if isinstance(series, Column):
+            only_words = not series.distinct and {*GAPS_OR_WORDS} & {*series.texts}
+            numbers = None if only_words else numbers_of(where, series, decimal, names)
+            series = _as_words(cells) if numbers is None else pd.Series(numbers[0])
+            said += [] if numbers is None else numbers[1]
         if series.isna().all() and len(series):
             said = [sentence for sentence in said if not sentence.startswith(f"column {label}: ")]
             said.append(f"column {label}: nothing in it, left out.")
@@ -498,5 +496,4 @@ def _plain_numbers(column: pd.Series[Any]) -> pd.Series[Any] | None:
 
 def _as_words(cells: Any) -> pd.Series[Any]:
     """Return cells as words, None where they are empty."""
-    texts = cells if isinstance(cells, list) else texts_of(cells)
-    return pd.Series([text.strip() or None for text in texts], dtype=object)
+    return pd.Series([text.strip() or None for text in texts_of(cells)], dtype=object)

@@ -198,7 +198,7 @@ class Choice:
             return policy
         from bestarm.search.pool_policies import PoolGP, ScaledSearch  # import Torch where it is
 
-        return PoolGP(policy, max(2000, batch)) if isinstance(policy, BatchGP) else ScaledSearch(policy, self.scaled)
+        return PoolGP(policy) if isinstance(policy, BatchGP) else ScaledSearch(policy, self.scaled)
 
     def described(self) -> dict[str, Any]:
         """Return name, settings and scaling as JSON can hold them."""

@@ -185,7 +185,9 @@ def _counts(texts: Sequence[str]) -> bool:
 
 
 def texts_of(values: Any) -> list[str]:
-    """Return cells of a frame as texts, empty for gaps, whatever its kind of column."""
+    """Return cells as texts, those of a file as they are, those of a frame of any kind empty for gaps."""
+    if isinstance(values, list):
+        return values
     column = pd.Series(values).astype(object)
     plain = [float(v) if isinstance(v, Fraction) else v for v in column]
     return ["" if gap else str(v) for v, gap in zip(plain, pd.isna(column), strict=True)]

@@ -61,7 +61,7 @@ class CustomPolicy:
         from bestarm.search.pool_policies import CustomGP, ScaledSearch  # import Torch where it is
 
         own = replace(self.policy, batch=batch, rounds=rounds)
-        return CustomGP(own, batch) if self.repeats else ScaledSearch(own, scaled=False, plain=True)
+        return CustomGP(own) if self.repeats else ScaledSearch(own, scaled=False, plain=True)
 
     def described(self) -> dict[str, Any]:
         """Return the policy as JSON can hold it; one of another library by its name alone."""

@@ -82,6 +82,15 @@ def tidy(text: str) -> str:
     return (text if text.isascii() else text.translate(_EXACT)).strip()
 
 
+def truth_as_numbers(texts: Sequence[str]) -> Sequence[str]:
+    """Return texts with 1 for true and 0 for false, in any case of letters, if beside gaps there is nothing else."""
+    truth = {"true": "1", "false": "0"}
+    folded = [text.strip().lower() for text in texts]
+    if not {*folded} - GAPS <= truth.keys():
+        return texts
+    return [truth.get(word, text) for word, text in zip(folded, texts, strict=True)]
+
+
 def plain_floats(texts: Sequence[str]) -> FloatArray | None:
     """Return texts as numbers if each is one with a decimal point or none at all, and no gap; quick where they are."""
     joined = "\x1f".join(texts)

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from bestarm import __version__
-from bestarm.search.atomic_files import checked_path, write_atomically, writing
+from bestarm.search.atomic_files import checked_path, write_file
 from bestarm.search.rounds import ASKED, FAILED, MEASURED, STATES, UNMEASURED, of_prediction, reward
 from bestarm.search.tables import counted, listed
 
@@ -98,9 +98,7 @@ def write(search: Any, path: str | Path, refits: int | None) -> None:
     path = checked_path(path)
     if path.suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"a report is an HTML page, got {path}; name it {path.with_suffix('.html')}.")
-    content = page_of(search, refits).encode("utf-8")
-    with writing(path):
-        write_atomically(path, content)
+    write_file(path, page_of(search, refits).encode())
 
 
 def page_of(search: Any, refits: int | None) -> str:

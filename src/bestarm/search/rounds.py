@@ -101,28 +101,28 @@ def same(a: Sequence[float], b: Sequence[float]) -> bool:
     return len(a) == len(b) and all(x == y or (math.isnan(x) and math.isnan(y)) for x, y in zip(a, b, strict=True))
 
 
-def newly_told(rounds: Sequence[Round], values: Values, order: Sequence[str]) -> list[tuple[str, float]]:
-    """Return what became known since the last round: its batch in order, others as the candidates are listed."""
+def news_since(
+    rounds: Sequence[Round], values: Values, order: Sequence[str]
+) -> tuple[list[tuple[str, float]], dict[str, tuple[float, ...]]]:
+    """Return what became known since the last round: its batch in order, others as the candidates are listed.
+
+    And candidates told before whose first measurements are others now, where what is gone counts as failed.
+    """
     known = known_at(rounds)
     left = {name: list(found[len(known.get(name, ())) :]) for name, found in values.items()}
-    found: list[tuple[str, float]] = []
+    new: list[tuple[str, float]] = []
     for name in rounds[-1].names if rounds else ():
         if left.get(name):
-            found.append((name, left[name].pop(0)))
+            new.append((name, left[name].pop(0)))
     for name in order:
-        found += [(name, value) for value in left.get(name, ())]
-    return found
-
-
-def revisions(rounds: Sequence[Round], values: Values) -> dict[str, tuple[float, ...]]:
-    """Return candidates told before whose first measurements are others now; what is gone counts as failed."""
-    found: dict[str, tuple[float, ...]] = {}
-    for name, before in known_at(rounds).items():
+        new += [(name, value) for value in left.get(name, ())]
+    revised: dict[str, tuple[float, ...]] = {}
+    for name, before in known.items():
         now = tuple(values.get(name, ())[: len(before)])
         now += (math.nan,) * (len(before) - len(now))
         if not same(before, now):
-            found[name] = now
-    return found
+            revised[name] = now
+    return new, revised
 
 
 @dataclass(frozen=True)
@@ -135,13 +135,6 @@ class Chunk:
     places: IntArray
     rewards: FloatArray
     errors: FloatArray | None = None
-
-    @classmethod
-    def of(cls, names: Sequence[str], values: Sequence[float], place: Mapping[str, int], errors: Any) -> "Chunk":
-        """Return measurements of candidates by their names, with their errors by name."""
-        own = np.array([errors.get(name, (math.nan, 1.0)) for name in names]).reshape(-1, 2) if errors else None
-        places = np.array([place[name] for name in names], np.int64)
-        return cls(places, np.array(values, dtype=np.float64), own)
 
     def only(self, keep: BoolArray, among: IntArray | None = None) -> "Chunk":
         """Return some of the measurements, by their places ``among`` some sorted ones."""
@@ -181,7 +174,9 @@ def chunks_of(
         for name in names:
             values.append(latest[name][used.get(name, 0)])
             used[name] = used.get(name, 0) + 1
-        found.append(Chunk.of(names, values, place, errors))
+        own = np.array([errors.get(name, (math.nan, 1.0)) for name in names]).reshape(-1, 2) if errors else None
+        places = np.array([place[name] for name in names], np.int64)
+        found.append(Chunk(places, np.array(values, dtype=np.float64), own))
     return found
 
 

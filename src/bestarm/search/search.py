@@ -47,9 +47,8 @@ from bestarm.search.rounds import (
     Values,
     aim_of,
     check_known,
-    newly_told,
+    news_since,
     of_prediction,
-    revisions,
     reward,
 )
 from bestarm.search.sequential import SequentialSearch
@@ -169,13 +168,12 @@ class Search:
         self._views: dict[Any, FloatArray] = {}
         self._left_before: tuple[Any, Left] | None = None  # what `left` said last
         self._since = 0  # batches asked for before the policy took over
-        self._logged_chunks: list[Chunk] | None = None  # what the rounds of the log were told; None: to be made anew
 
     def __getstate__(self) -> dict[str, Any]:
         kept = dict(self.__dict__)
         del kept["_lock"]
         if self._choice is not None:
-            kept["_cache"], kept["_views"], kept["_logged_chunks"] = ReplayCache(), {}, None
+            kept["_cache"], kept["_views"] = ReplayCache(), {}
         return kept
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
@@ -326,10 +324,6 @@ class Search:
         kept |= {"n_candidates": len(self._candidates.names), "errors": plan.errors(self._status.values)}
         made = Round(len(self._rounds) + 1, plan.described(), digest, tuple(new), revised, batch, **kept)
         self._rounds.append(made)
-        if revised or self._logged_chunks is None or len(self._rounds) <= self._since + 1:
-            self._logged_chunks = None
-        elif new:
-            self._logged_chunks.append(self._chunk(new))
         self._status.ask(names)
         return made
 
@@ -424,13 +418,11 @@ class Search:
     def add_candidates(self, more: Any, names: Sequence[Any] | None = None) -> None:
         """Add candidates, with the same columns as the others; batches asked before stay as they were."""
         with self._locked("has a fixed list of arms"):
-            self._candidates = self._candidates.joined(Candidates.of(more, names, words=self._words_in(more)))
+            known = self._candidates.table.select_dtypes(exclude=np.float64).columns
+            words = [column for column in getattr(more, "columns", ()) if column in known]
+            self._candidates = self._candidates.joined(Candidates.of(more, names, words=words))
             self._place = {name: i for i, name in enumerate(self._candidates.names)}
             self._views, self._status.whole_batch_waits = {}, False
-
-    def _words_in(self, more: Any) -> list[str]:
-        own = self._candidates.table
-        return [c for c in getattr(more, "columns", ()) if c in own.columns and own[c].dtype != np.float64]
 
     def with_policy(self, policy: Any, **settings: Any) -> Search:
         """Return this search under another policy: the same candidates, measurements, log, and what waits.
@@ -704,17 +696,9 @@ class Search:
     def _chunks(self) -> tuple[list[Chunk], Told, Values]:
         """Return what was told round by round, what is new since the last round, and what was corrected."""
         plan, names = self._plan(1), self._candidates.names
-        values = plan.values(self._status.values)
-        new = newly_told(self._rounds, values, self._candidates.names)
-        revised, errors = revisions(self._rounds, values), plan.errors(self._status.values)
-        if revised or errors or len(self._rounds) <= self._since:
-            return plan.chunks(self._rounds, new, revised, names, errors), new, revised
-        if self._logged_chunks is None:
-            self._logged_chunks = plan.chunks(self._rounds, [], {}, names, {})
-        return [*self._logged_chunks, *([self._chunk(new)] if new else [])], new, revised
-
-    def _chunk(self, new: Told) -> Chunk:
-        return Chunk.of([name for name, _ in new], [value for _, value in new], self._place, {})
+        new, revised = news_since(self._rounds, plan.values(self._status.values), names)
+        errors = plan.errors(self._status.values)
+        return plan.chunks(self._rounds, new, revised, names, errors), new, revised
 
     def _check_errors(self, values: Iterable[float]) -> None:
         """Refuse measurements with errors if the policy cannot weigh by them."""

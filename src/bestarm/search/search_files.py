@@ -24,13 +24,13 @@ from bestarm import __version__
 from bestarm.guards.protocol import Guarded, unguarded
 from bestarm.interface import Arms
 from bestarm.partition import Partition
-from bestarm.search.atomic_files import checked_path, write_atomically, writing
+from bestarm.search.atomic_files import checked_path, saved_content, write_atomically, writing
 from bestarm.search.candidates import Candidates
 from bestarm.search.choices import Choice, checked_policy
 from bestarm.search.errors import Reading, error_of, reading
 from bestarm.search.next_batch import decides_from_data
 from bestarm.search.rounds import as_json, check_known, number_of, of_json
-from bestarm.search.state_files import DAMAGED, Saved, describe, in_words, packed, read, restore
+from bestarm.search.state_files import DAMAGED, Saved, another_policy, describe, in_words, packed, read, restore
 
 FORMAT = 5  # 4 without errors of measurements, 3 where no policy took over; 1 and 2 were NPZ files of the state alone
 _LOG, NUMBERS, _STATE = "search.json", "numbers.npy", "state.npz"
@@ -44,8 +44,9 @@ def save_search(search: Any, path: str | Path, overwrite: bool) -> None:
     path = path.resolve() if path.is_symlink() else path
     own, known = search._saved.setdefault("id", uuid.uuid4().hex), search._saved.setdefault("files", [])
     with writing(path):
-        held, generation, n = _held(path) if path.exists() else ("", 0, 0)
-        if held and not overwrite and hashlib.sha256(path.read_bytes()).digest() not in known:
+        before = path.read_bytes() if path.exists() else None
+        held, generation, n = ("", 0, 0) if before is None else _held(before)
+        if before is not None and not overwrite and hashlib.sha256(before).digest() not in known:
             _refuse_to_replace(path, generation if held == own else None, n)
         generation = 1 + max(generation if held == own else 0, search._saved.get("generation", 0))
         write_atomically(path, content := content_of(search, own, generation))
@@ -64,12 +65,11 @@ def _refuse_to_replace(path: Path, generation: int | None, n: int | None) -> Non
         raise ValueError(f"{path} holds {what}; choose another name, or write save(path, overwrite=True).")
 
 
-def _held(path: Path) -> tuple[str, int, int | None]:
+def _held(content: bytes) -> tuple[str, int, int | None]:
     """Return which search a file holds, how often it was saved, and its measurements, None for what is no search."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            meta = json.loads(archive.read(_LOG))
-            return str(meta["id"]), int(meta["generation"]), len(meta["measurements"])
+        meta = json.loads(parts_of(content)[_LOG])
+        return str(meta["id"]), int(meta["generation"]), len(meta["measurements"])
     except DAMAGED:
         return "no search", 0, None
 
@@ -127,9 +127,9 @@ def archive_of(parts: Mapping[str, bytes]) -> bytes:
     return file.getvalue()
 
 
-def parts_of(path: Path) -> dict[str, bytes]:
+def parts_of(content: bytes) -> dict[str, bytes]:
     """Return the parts of an archive, whose check sums are compared; for anything else one of `DAMAGED` is raised."""
-    with zipfile.ZipFile(path) as archive:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
@@ -174,13 +174,9 @@ def candidates_of(meta: Any, content: bytes) -> Candidates:
 
 def load_search(cls: Any, path: str | Path, policy: Any) -> Any:
     """Return the search in a file, see `Search.load`."""
-    path = checked_path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no saved search {path}.")
-    *identity, _ = _held(path)
-    content = path.read_bytes()
+    path, content = saved_content(path)
     try:
-        parts = parts_of(path)
+        parts = parts_of(content)
         meta = {"format": 2} if _OLD in parts else json.loads(parts[_LOG])
         if not isinstance(meta["format"], int):
             raise TypeError
@@ -193,7 +189,7 @@ def load_search(cls: Any, path: str | Path, policy: Any) -> Any:
         )
     try:
         if _OLD in parts:
-            search = _of_format_2(cls, path)
+            search = _of_format_2(cls, path, content)
         else:
             search = _sequential_of(cls, path, meta, parts) if _STATE in parts else _pool_of(cls, meta, parts)
     except DAMAGED as error:
@@ -205,7 +201,7 @@ def load_search(cls: Any, path: str | Path, policy: Any) -> Any:
         _check_policy(path, search, policy)
     search._saved["files"] = [hashlib.sha256(content).digest()]
     if _OLD not in parts:
-        search._saved["id"], search._saved["generation"] = identity
+        search._saved["id"], search._saved["generation"], _ = _held(content)
     return search
 
 
@@ -216,9 +212,7 @@ def _check_policy(path: Path, search: Any, policy: Any) -> None:
     held, wanted = (each if isinstance(each, Choice) else describe(unguarded(each)) for each in both)
     if held != wanted:
         said = [f"Choice({w.name})" if isinstance(w, Choice) else in_words(w) for w in (held, wanted)]
-        raise ValueError(
-            f"{path} holds a search by {said[0]}, not by {said[1]}; load it without a policy, or with that one."
-        )
+        raise another_policy(path, *said)
 
 
 def _rows_of(meta: Any, names: set[str] | None, most: int) -> list[tuple[int, str, float]]:
@@ -265,7 +259,7 @@ def _pool_of(cls: Any, meta: Any, parts: dict[str, bytes]) -> Any:
 
 
 def _sequential_of(cls: Any, path: Path, meta: Any, parts: dict[str, bytes]) -> Any:
-    saved, _ = read(path, None, parts[_STATE])
+    saved, _ = read(path, parts[_STATE])
     if describe(saved.policy.policy) != meta["policy"]["policy"] or len(saved.state.replications) != 1:
         raise ValueError("its state is not that of its policy")
     candidates = candidates_of(meta["candidates"], parts[NUMBERS]) if "candidates" in meta else None
@@ -290,9 +284,9 @@ def _continued(
     return search
 
 
-def _of_format_2(cls: Any, path: Path) -> Any:
+def _of_format_2(cls: Any, path: Path, content: bytes) -> Any:
     """Return a search from a file of format 2: a state, with names and history as a note."""
-    saved, notes = read(path)
+    saved, notes = read(path, content)
     kept = notes.get("search")
     if kept is None:
         raise ValueError(f"{path} holds the state of a policy, not a Search; read it by bestarm.load.")

@@ -34,6 +34,7 @@ from bestarm.search.number_texts import (
     numbers_of,
     plain_floats,
     tidy,
+    truth_as_numbers,
 )
 from bestarm.search.table_files import TableFile, as_frame, read_table_file
 
@@ -271,9 +272,7 @@ def measurements(
     texts = [" ".join(text.split()) for text in columns[reward].texts]
     if header[:3] == ["round", "name", "reward"]:  # the history of a search, in which a failure is NaN
         texts = [text or "failed" for text in texts]
-    if {text.lower() for text in texts if not _no_number(text)} - GAPS <= {"true", "false"}:
-        texts = [{"true": "1.0", "false": "0.0"}.get(text.lower(), text) for text in texts]
-    number = Column.of(header[reward], ["" if _no_number(text) else text for text in texts])
+    number = Column.of(header[reward], truth_as_numbers(["" if _no_number(text) else text for text in texts]))
     where = file.where if file is not None else "the table"
     decimal = decimal_sign(
         where, [*(c for i, c in columns.items() if i != reward), number], file is not None and file.semicolons
