@@ -11,7 +11,6 @@ from refusals import refused, refuses, refusing
 
 from bestarm.search.candidates import Candidates, read_features
 from bestarm.search.search import Search
-from bestarm.search.table_files import write_excel
 
 TABLE = pd.DataFrame(
     np.random.default_rng(0).uniform(size=(20, 2)), index=[f"c{i}" for i in range(20)], columns=["x", "y"]
@@ -251,6 +250,13 @@ LAYOUTS = {
 }
 
 
+def a_book(*rows):
+    book = pytest.importorskip("openpyxl").Workbook()
+    for row in rows:
+        book.active.append(row)
+    return book
+
+
 @pytest.mark.parametrize("kind", LAYOUTS)
 @pytest.mark.parametrize("suffix", [".csv", ".xlsx"])
 def test_layouts_are_understood_and_said(kind, suffix, tmp_path):
@@ -265,10 +271,8 @@ def test_layouts_are_understood_and_said(kind, suffix, tmp_path):
         text = "\r\n".join([*head, *map(",".join, rows), ""])
         (tmp_path / "t.csv").write_bytes(text.encode("utf-16"))
     else:
-        parts = [line.split(",") for line in head]
-        write_excel(
-            tmp_path / "t.xlsx", [c or None for c in parts[0]], [[c or None for c in p] for p in [*parts[1:], *rows]]
-        )
+        cells = [*(line.split(",") for line in head), *rows]
+        a_book(*([cell or None for cell in row] for row in cells)).save(tmp_path / "t.xlsx")
     found = Candidates.of(tmp_path / f"t{suffix}")
     assert (found.names, found.table.to_dict("list")) == (("a", "b", "c"), GRID)
     assert any(said in sentence for sentence in found.report)
@@ -287,9 +291,7 @@ def merged(sheet):
     [(formulas, "the formula in B2 was never computed; save the file"), (merged, "the cells B2:B3 are merged, which")],
 )
 def test_cells_that_only_look_empty_are_refused(change, message, tmp_path):
-    openpyxl = pytest.importorskip("openpyxl")
-    book = openpyxl.Workbook()
-    book.active.append(["read me first"])
+    book = a_book(["read me first"])
     sheet = book.create_sheet("data")
     for row in (["name", "x"], ["a", 1], ["b", 2], ["c", None]):
         sheet.append(row)
@@ -301,10 +303,7 @@ def test_cells_that_only_look_empty_are_refused(change, message, tmp_path):
 
 
 def test_hidden_rows_and_columns_are_read_and_said(tmp_path):
-    openpyxl = pytest.importorskip("openpyxl")
-    book = openpyxl.Workbook()
-    for row in (["name", "x", "y", "z"], ["a", 1, 1, 1], ["b", 2, 1, 2], ["c", 3, 2, 1]):
-        book.active.append(row)
+    book = a_book(["name", "x", "y", "z"], ["a", 1, 1, 1], ["b", 2, 1, 2], ["c", 3, 2, 1])
     book.active.row_dimensions[3].hidden = True
     book.active.column_dimensions.group("C", "D", hidden=True)
     book.save(tmp_path / "t.xlsx")

@@ -100,7 +100,7 @@ def _computed(search: Any, hits: Any, draws: int) -> Left:
     known = np.array([means.get(name, math.nan) for name in names], dtype=np.float64)
     if np.isnan(known).all():
         return Left(unknown="no result was told yet")
-    policy, state = search._replayed(search._plan(1))
+    policy, state = search._replayed()
     if not hasattr(policy, "joint_draws"):
         return Left(unknown=f"{search._choice.name} has no posterior; search.with_policy('gp').left() has one")
     open_ = np.array([name not in means and name not in gone for name in names], dtype=np.bool_)

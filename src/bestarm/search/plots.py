@@ -151,7 +151,8 @@ class Shown:
     @cached_property
     def predicted(self) -> FloatArray:
         """What is maximised, as predicted of every candidate, shape (n,)."""
-        return self.search._prediction()[0]
+        prediction: Any = explanations.prediction_of(*self.search._replayed())
+        return prediction[0]
 
     @cached_property
     def pool(self) -> FloatArray:

@@ -122,7 +122,7 @@ class Search:
         check_whole("seed", seed, 0)
         self._lock = threading.RLock()
         self._sequential: SequentialSearch | None = None
-        self._choice: Choice | CustomPolicy | None = None
+        self._choice: Any = None  # a Choice or a CustomPolicy; None for a sequential policy
         self._saved: dict[str, Any] = {}
         self._unit = ""  # of the rewards told since it was made or loaded
         self.notes: list[str] = []  # what was decided about the table that was told last
@@ -138,9 +138,10 @@ class Search:
             self._choice = CustomPolicy(unguarded(policy))
         guarded: Any = policy if isinstance(policy, Guarded | Choice) else Guarded(policy)
         self.policy = guarded
-        self.aim, self.seed = aim_of(aim), int(seed)
+        self._aim, self.seed = aim_of(aim), int(seed)
         self.components = components.item() if isinstance(components, np.generic) else components  # as JSON has it
         found = candidates if cells else Candidates.of(candidates, names, results=results, words=words)
+        self._candidates: Any = found
         self._hits = checked_hits(hits, found)
         if self._choice is None:
             if self.aim != "max":
@@ -149,13 +150,11 @@ class Search:
                 raise ValueError(f"{guarded.label} is sequential and predicts no hits; leave hits out.")
             self._sequential = SequentialSearch(guarded, found, self.seed)
             return
-        assert isinstance(found, Candidates)
         if isinstance(policy, Choice):
             threshold = reward(self._hits, self.aim) if isinstance(self._hits, float) else None
             self._choice = self.policy = policy.aimed_at(
                 share=share_of(self._hits, len(found.names)), threshold=threshold
             )
-        self._candidates = found
         self._begin()
         self._view(self._plan(1))  # refuses features, or components, by which nothing can be told apart
 
@@ -184,19 +183,21 @@ class Search:
         if self._sequential is not None:
             return f"Search by {self.policy.label}, {self._sequential.round} rounds told"
         counts = ", ".join(f"{n} {state}" for state, n in self.states.value_counts().items())
-        assert self._choice is not None
         return f"Search by {self._choice.name} among {len(self._candidates.names)} candidates: {counts}"
 
     # what is there
 
     @property
+    def aim(self) -> str | float:
+        """What is looked for: ``max``, ``min``, ``both`` or a number."""
+        return self._aim
+
+    @property
     def candidates(self) -> Candidates:
         """The candidates, with a report of what was done to their table."""
-        if self._sequential is None:
-            return self._candidates
-        if self._sequential.candidates is None:
+        if isinstance(self._candidates, Partition):
             raise ValueError("the cells of a partition are no table of candidates.")
-        return self._sequential.candidates
+        return self._candidates
 
     @property
     def state(self) -> Any:
@@ -204,7 +205,7 @@ class Search:
         if self._sequential is not None:
             return self._sequential.state
         with self._lock:
-            return self._replayed(self._plan(1))[1]
+            return self._replayed()[1]
 
     @property
     def rounds(self) -> tuple[Round, ...]:
@@ -218,7 +219,7 @@ class Search:
         The round is that of the last batch asked for before, 0 for what was known before the search. Where errors were
         told there are ``sem`` and ``n``, too.
         """
-        rows = self._status.rows if self._sequential is None else self._sequential.history
+        rows = (self._sequential or self._status).rows
         table = pd.DataFrame(rows, columns=["round", "name", "reward"])
         if any(isinstance(value, Reading) for _, _, value in rows):
             table[["sem", "n"]] = np.array([error_of(value) for _, _, value in rows])
@@ -482,13 +483,13 @@ class Search:
             good = self._ranked(means)
             if self._status.values and not good:
                 warnings.warn(
-                    f"{self._choice.name if self._choice else ''}: nothing was learned, since every measurement "
-                    "failed; tell rewards that are numbers.",
+                    f"{self._choice.name}: nothing was learned, since every measurement failed; tell rewards that are "
+                    "numbers.",
                     NothingLearned,
                     stacklevel=2,
                 )
             if isinstance(self._choice, CustomPolicy) and n == 1 and good:
-                policy, state = self._replayed(self._plan(1))
+                policy, state = self._replayed()
                 good = [self._candidates.names[int(policy.recommend(state)[0, 0])]]
             table = self._table(good[:n]).drop(columns="reward")
             return table.assign(value=[means.get(name, math.nan) for name in good[:n]])
@@ -513,7 +514,7 @@ class Search:
         """
         with self._locked("predicts nothing"), noted("predicting all candidates"):
             check_whole("m", m, 1)
-            prediction = self._prediction()
+            prediction = explanations.prediction_of(*self._replayed())
             if prediction is None:
                 raise ValueError("nothing can be predicted before a reward is told; tell a table of measurements.")
             mean, deviation = prediction
@@ -658,7 +659,7 @@ class Search:
     def _some_learned(self, known: bool = False) -> list[str]:
         """Return a sentence if the policy learns from some measurements alone, logged unless that is known."""
         n = sum(mean == mean for mean in self._status.means().values())
-        said = learns_from(self._choice.name, n, f"{n:,} candidates measured") if self._choice is not None else ""
+        said = learns_from(self._choice.name, n, f"{n:,} candidates measured")
         if said and not known:
             _log.warning("bestarm: %s", said)
         return [said] if said else []
@@ -675,7 +676,6 @@ class Search:
             yield
 
     def _plan(self, size: int) -> Plan:
-        assert self._choice is not None
         return Plan(self._choice, size, self.seed, self.aim, self.components, self._since)
 
     def _plan_of(self, last: Round) -> Plan:
@@ -703,17 +703,12 @@ class Search:
     def _check_errors(self, values: Iterable[float]) -> None:
         """Refuse measurements with errors if the policy cannot weigh by them."""
         if any(isinstance(value, Reading) for value in values) and not self._plan(1).weighs:
-            raise ValueError(
-                f"{self._choice.name if self._choice else ''} cannot weigh rewards by sem, sd or "
-                "n; leave those columns out, or take the policy gp or hits."
-            )
+            remedy = "leave those columns out, or take the policy gp or hits."
+            raise ValueError(f"{self._choice.name} cannot weigh rewards by sem, sd or n; {remedy}")
 
-    def _replayed(self, plan: Plan) -> tuple[Any, Any]:
+    def _replayed(self) -> tuple[Any, Any]:
+        plan = self._plan(1)
         return replayed_state(plan, self._view(plan), self._chunks()[0], self._cache)
-
-    def _prediction(self) -> tuple[FloatArray, FloatArray] | None:
-        with noted("predicting all candidates"):
-            return explanations.prediction_of(*self._replayed(self._plan(1)))
 
     def _table(self, names: Sequence[str]) -> pd.DataFrame:
         table = pd.DataFrame({"name": pd.Series(list(names), dtype=object)})

@@ -77,7 +77,7 @@ def _held(content: bytes) -> tuple[str, int, int | None]:
 def content_of(search: Any, own: str, generation: int) -> bytes:
     """Return the content of a file."""
     sequential = search._sequential
-    rows = search._status.rows if sequential is None else sequential.history
+    rows = (sequential or search._status).rows
     with_errors = any(isinstance(v, Reading) for _, _, v in rows) or any(each.errors for each in search.rounds)
     meta: dict[str, Any] = {
         "format": FORMAT if with_errors else 4 if sequential is None and search._since else 3,
@@ -94,10 +94,9 @@ def content_of(search: Any, own: str, generation: int) -> bytes:
             for errors in (error_of(value) if isinstance(value, Reading) else (),)
         ],
     }
-    candidates = search._candidates if sequential is None else sequential.candidates
     parts: dict[str, bytes] = {}
-    if candidates is not None:
-        meta["candidates"], parts[NUMBERS] = candidate_parts(candidates)
+    if isinstance(search._candidates, Candidates):
+        meta["candidates"], parts[NUMBERS] = candidate_parts(search._candidates)
     if sequential is None:
         choice = search._choice
         meta["policy"] = choice.described() if isinstance(choice, Choice) else {"policy": describe(choice.policy)}
@@ -280,7 +279,7 @@ def _continued(
         raise ValueError(f"{sorted(odd)[0]!r} was measured, which is no candidate")
     sequential = search._sequential
     sequential.state, sequential.policy = saved.state, saved.policy
-    sequential.history, sequential.round = rows, max((number for number, _, _ in rows), default=0)
+    sequential.rows, sequential.round = rows, max((number for number, _, _ in rows), default=0)
     return search
 
 

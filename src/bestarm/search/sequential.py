@@ -27,7 +27,7 @@ class SequentialSearch:
         self.candidates = None if isinstance(candidates, Partition) else candidates
         found: Any = candidates if isinstance(candidates, Partition) else Arms(candidates.values)
         self.state = policy.start(found, Streams.first(1, seed=seed))
-        self.history: list[tuple[int, str, float]] = []
+        self.rows: list[tuple[int, str, float]] = []
         self.round = 0
 
     @property
@@ -76,7 +76,7 @@ class SequentialSearch:
             if len(told.names) == 0:
                 return
             again = "these rewards were told already; ask for the next ones first."
-            raise ValueError(again if self.history else "nothing was asked yet; call ask first.")
+            raise ValueError(again if self.rows else "nothing was asked yet; call ask first.")
         arms, counts = asked.arms[0], asked.counts[0]
         self._check_names(told.names, arms, counts)
         left: dict[str, list[float]] = {}
@@ -92,7 +92,7 @@ class SequentialSearch:
         with self._whole():
             self.policy.tell(self.state, Ask(asked.arms, done[None]), totals[None])
         self.round += 1
-        self.history += [(self.round, n, float(v)) for n, v in zip(told.names, told.values, strict=True)]
+        self.rows += [(self.round, n, float(v)) for n, v in zip(told.names, told.values, strict=True)]
 
     def best(self) -> pd.DataFrame:
         """Return the recommended arms."""

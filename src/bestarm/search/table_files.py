@@ -3,7 +3,7 @@
 import csv
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from itertools import islice, pairwise
@@ -14,7 +14,6 @@ from zipfile import ZipFile
 import numpy as np
 import pandas as pd
 
-from bestarm.search.atomic_files import write_atomically
 from bestarm.search.number_texts import FAILED, GAP_HINTS, GAPS, NOT_DONE, TO_COME, plain_floats
 
 _FIRST = 50  # rows that decide the layout
@@ -372,24 +371,3 @@ def _cell(value: Any) -> str:
     if isinstance(value, datetime | date | time):
         return value.isoformat().removesuffix("T00:00:00")
     return str(value)
-
-
-def write_excel(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Write a table as the first sheet of an Excel file, texts as texts, so that a name stays as it is."""
-    try:
-        from openpyxl import Workbook
-    except ImportError:
-        raise ImportError(
-            "Excel files are written with openpyxl: pip install 'bestarm[excel]'", name="openpyxl"
-        ) from None
-    book = Workbook()
-    sheet = book.active
-    for row in [header, *rows]:
-        sheet.append(list(row))
-    for cells in sheet.iter_rows():
-        for cell in cells:
-            if isinstance(cell.value, str):
-                cell.data_type, cell.number_format = "s", "@"
-    buffer = io.BytesIO()
-    book.save(buffer)
-    write_atomically(path, buffer.getvalue())

@@ -40,18 +40,12 @@ from bestarm.search.table_files import TableFile, as_frame, read_table_file
 
 GENES = ("gene", "gene symbol", "gene_symbol", "symbol", "gene name", "gene_name", "gene id", "gene_id")
 LARGEST_PHENOTYPE = 1e75
-_SUMMARIES = {"total", "totals", "sum", "mean", "average", "median", "sd", "stdev"}
-_SUMMARIES |= {
-    "gesamt",
-    "summe",
-    "mittelwert",
-    "totaux",
-    "grand total",
-    "gesamtergebnis",
-    "total général",
-    "cv%",
-    "rsd",
+_SUMMARIES = {
+    *("total", "totals", "grand total", "sum", "mean", "average", "median", "sd", "stdev", "cv%", "rsd"),
+    *("gesamt", "gesamtergebnis", "summe", "mittelwert", "totaux", "total général"),
 }
+_TO_COME = {*GAPS, *TO_COME} - {*FAILED}
+_WORDS = {*FAILED, *NOT_DONE, *TO_COME}  # in place of a result
 _BESIDE_SUMMARIES = {"cv", "min", "max", "n"}
 _ODD_UNIT = re.compile(  # of a result: a remark, more numbers, or a letter for a digit
     r".*[<>].*|.*\s\d.*|x\d.*|.*(?:exclu|outlier|\blod\b|\bloq\b|fail|error).*|of\b.*|o", re.IGNORECASE
@@ -112,10 +106,9 @@ def names_in(names: Any, what: str, there: Iterable[str] | None = None) -> list[
     if isinstance(names, pd.DataFrame):
         column = find_column([str(c) for c in names.columns], NAMES)
         names = names.index if column is None else names.iloc[:, column]
-    if isinstance(names, str):
-        raise ValueError(f"{what} must be a list of names or a table, got {names!r}; write [{names!r}].")
-    if not isinstance(names, Iterable):
-        raise ValueError(f"{what} must be a list of names or a table, got {names!r}; give the names in a list.")
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        remedy = f"write [{names!r}]" if isinstance(names, str) else "give the names in a list"
+        raise ValueError(f"{what} must be a list of names or a table, got {names!r}; {remedy}.")
     names = list(names)
     if names and all(isinstance(name, bool | np.bool_) for name in names):
         raise ValueError(f"{what} must be names, got a mask of {len(names)} truth values; write table.index[mask].")
@@ -224,15 +217,15 @@ def measurements(
     given = ", ".join(header)
     if twice := [str(c) for c in table.columns[table.columns.duplicated()]]:
         raise ValueError(f"the table has two columns {twice[0]!r}; keep one.")
-    if isinstance(results, list | tuple) and len(results) == 1:
-        results = results[0]
+    results = results[0] if isinstance(results, list | tuple) and len(results) == 1 else results
     if not isinstance(results, str | None):
         raise ValueError(f"results must name the column of rewards, got {results!r}; give one name.")
     name, reward = find_column(header, NAMES), find_column(header, (results or "reward",))
     own_index = table.index.name is not None or not pd.api.types.is_integer_dtype(table.index.dtype)
+    known = set(candidates or ())
     if name is None and not own_index and reward is not None:
         others = [i for i in range(len(header)) if i != reward]
-        name = _names_among(table, header, others, set(candidates or ()), file is not None)
+        name = _names_among(table, header, others, known, file is not None)
     if reward is None:
         like = find_column(header, RESULTS)
         hint = "the column of results" if like is None else f"{header[like]!r}, which looks like it,"
@@ -252,14 +245,14 @@ def measurements(
     raw = list(table.index if name is None else table.iloc[:, name])
     labels = [label_of(label) for label in raw]
     numbers = [isinstance(v, int | float | np.number) and not isinstance(v, bool) for v in raw]
+    where = file.where if file is not None else "the table"
     if file is not None:
-        known = set(candidates or ())
         numbers = [
             (line, name) in file.numbers or (re.fullmatch(r"\d+\.0", label) is not None and label not in known)
             for line, label in zip(file.lines, labels, strict=True)
         ]
-    if file is not None and labels:
-        refuse_summary(f"{file.where}, line {file.lines[-1]}", labels)
+        if labels:
+            refuse_summary(f"{where}, line {file.lines[-1]}", labels)
     columns = {i: Column.of(header[i], texts_of(table.iloc[:, i])) for i in range(len(header)) if i != name}
     kinds = str | REAL | np.bool_
     if odd := [
@@ -272,17 +265,15 @@ def measurements(
     texts = [" ".join(text.split()) for text in columns[reward].texts]
     if header[:3] == ["round", "name", "reward"]:  # the history of a search, in which a failure is NaN
         texts = [text or "failed" for text in texts]
-    number = Column.of(header[reward], truth_as_numbers(["" if _no_number(text) else text for text in texts]))
-    where = file.where if file is not None else "the table"
-    decimal = decimal_sign(
-        where, [*(c for i, c in columns.items() if i != reward), number], file is not None and file.semicolons
-    )
+    number = Column.of(header[reward], truth_as_numbers(["" if t.lower() in _WORDS else t for t in texts]))
+    every = [*(column for i, column in columns.items() if i != reward), number]
+    decimal = decimal_sign(where, every, file is not None and file.semicolons)
     kept = [i for i, (label, text) in enumerate(zip(labels, texts, strict=True)) if label or text.lower() not in GAPS]
     if nameless := [texts[i] for i in kept if not labels[i]]:
         raise ValueError(f"the reward {nameless[0]} has no name; name it or delete the row.")
     whose = [f"the reward of {label}" for label in labels]
     values = _results(where, whose, number, decimal, LARGEST_REWARD, notes)
-    told = [i for i in kept if texts[i].lower() in FAILED or texts[i].lower() not in (*GAPS, *TO_COME)]
+    told = [i for i in kept if texts[i].lower() not in _TO_COME]
     if kept and not told:
         raise ValueError(
             f"no row of the table has a reward: all {len(kept)} are still to come. Fill them in, or write failed or "
@@ -357,10 +348,6 @@ def _with_errors(
     elif "sd" in told:
         sem = told["sd"][1] / np.sqrt(np.maximum(n, 1.0))
     return [v if v != v else reading(v, s, k) for v, s, k in zip(values.tolist(), sem, n, strict=True)]
-
-
-def _no_number(text: str) -> bool:
-    return text.lower() in (*FAILED, *NOT_DONE, *TO_COME)
 
 
 def _results(
@@ -440,16 +427,14 @@ def read_wells(path: str | Path, columns: str, notes: list[str]) -> tuple[list[s
     to_come: list[str] = []
     for row, gene in enumerate(genes):
         texts = [column[row].lower() for column in cells]
-        if all(text in GAPS - {"failed"} or text in TO_COME for text in texts):
+        if all(text in _TO_COME for text in texts):
             to_come.append(gene)
-        elif not all(text in (*NOT_DONE, *TO_COME) or text in GAPS - {"failed"} for text in texts):
+        elif not all(text in _TO_COME or text in NOT_DONE for text in texts):
             if not gene:
                 raise ValueError(f"{path}, line {table.lines[row]}: a well without a gene; name it or delete the row.")
             tried.append(row)
-    read = [
-        Column.of(header[place], ["" if _no_number(t) else t for t in column])
-        for place, column in zip(chosen, cells, strict=True)
-    ]
+    results = [["" if text.lower() in _WORDS else text for text in column] for column in cells]
+    read = [Column.of(header[place], column) for place, column in zip(chosen, results, strict=True)]
     others = {i: Column.of(header[i], c) for i, c in enumerate(table.columns) if i != name and i not in chosen}
     decimal = decimal_sign(str(path), [*read, *others.values()], table.semicolons)
     beside = [(kind, others[i]) for i, kind in error_columns(header, wanted) if i in others]
