@@ -111,7 +111,7 @@ class Candidates:
         names = None if names is None else names_in(names, "names")
         source = as_frame(source)
         if isinstance(source, Path):
-            return cls.file(source, [], results=results, words=words)
+            return cls._of_file(source, [], results, words)
         if isinstance(source, pd.DataFrame):
             return cls._of_frame(source, names, results, words)
         if isinstance(source, np.ma.MaskedArray) and np.ma.is_masked(source):
@@ -129,44 +129,29 @@ class Candidates:
         return cls(tuple(labels), pd.DataFrame(np.array(arms.features, dtype=np.float64), columns=columns))
 
     @classmethod
-    def file(
-        cls,
-        path: Path,
-        notes: list[str],
-        *,
-        first: Sequence[str] = (),
-        results: Sequence[str] | None = None,
-        also: str = "",
-        words: Sequence[str] = (),
-        word: str = "candidate",
+    def _of_file(
+        cls, path: Path, notes: list[str], results: Any, words: Sequence[str], phenotypes: str | None = None
     ) -> Candidates:
-        """Return candidates from a CSV or Excel file; what was done is added to ``notes``."""
+        """Return candidates from a CSV or Excel file, or genes without phenotypes; what was done is added to notes."""
         table = read_table_file(path, notes)
-        roles = roles_of(
-            table.header,
-            table.columns.__getitem__,
-            first=first,
-            results=results,
-            also=named_columns(also, table.header),
-        )
+        header, columns, word = table.header, table.columns, "candidate" if phenotypes is None else "gene"
+        first, also = () if phenotypes is None else GENES, named_columns(phenotypes or "", header)
+        roles = roles_of(header, columns.__getitem__, first=first, results=results, also=also)
         if not roles.features:
-            only = f"column{'s' * (len(table.header) > 1)} {', '.join(table.header)}"
+            only = f"column{'s' * (len(header) > 1)} {', '.join(header)}"
             raise ValueError(f"{path} has no feature, only the {only}; add columns of numbers.")
         if roles.names is None and word == "gene":
-            raise ValueError(
-                f"{path} has no column of genes; it has: {', '.join(table.header)}. Call one of them gene."
-            )
+            raise ValueError(f"{path} has no column of genes; it has: {', '.join(header)}. Call one of them gene.")
         if not table.lines:
             raise ValueError(f"{path} has no {word}; it needs a row for each.")
-        given = list(map(label_of, table.columns[roles.names or 0]))
+        given = list(map(label_of, columns[roles.names or 0]))
         if roles.names is not None and "" in given:
             line = table.lines[given.index("")]
             raise ValueError(f"{path}, line {line}: a {word} without a name; name it or delete the row.")
         refuse_summary(f"{path}, line {table.lines[-1]}", given)
         labels = list(map(str, range(len(given)))) if roles.names is None else given
-        columns = [(table.header[i], table.columns[i]) for i in roles.features]
-        others = [(table.header[i], table.columns[i]) for i in roles.results]
-        typed, said = _typed(str(path), columns, labels, words, others, table.semicolons)
+        features, others = ([(header[i], columns[i]) for i in places] for places in (roles.features, roles.results))
+        typed, said = _typed(str(path), features, labels, words, others, table.semicolons)
         if not len(typed.columns):
             raise ValueError(f"{path} has no feature with anything in it; add columns of numbers.")
         names, typed, differ = _once(labels, typed, said)
@@ -178,13 +163,7 @@ class Candidates:
         return replace(found, report=tuple(notes))
 
     @classmethod
-    def _of_frame(
-        cls,
-        frame: pd.DataFrame,
-        names: Sequence[Any] | None,
-        results: Sequence[str] | None = None,
-        words: Sequence[str] = (),
-    ) -> Candidates:
+    def _of_frame(cls, frame: pd.DataFrame, names: Any, results: Any, words: Sequence[str]) -> Candidates:
         frame = frame.copy()
         labels = [" ".join(map(str, c)).strip() if isinstance(c, tuple) else str(c) for c in frame.columns]
         header = ["" if label == "Unnamed: 0" else label for label in labels]
@@ -222,7 +201,7 @@ class Candidates:
         parts: list[FloatArray] = []
         columns: list[str] = []
         said: list[str] = []
-        numeric = [label for label in self.table.columns if self.table[label].dtype == np.float64]
+        numeric = list(self.table.select_dtypes(np.float64))
         numbers = np.array(self.table[numeric], dtype=np.float64, order="C")
         gaps = np.isnan(numbers)
         filled = np.where(gaps, np.where(gaps, 0.0, numbers).sum(axis=0) / np.maximum((~gaps).sum(axis=0), 1), numbers)
@@ -241,17 +220,17 @@ class Candidates:
                 if n_gaps == len(values):
                     raise ValueError(f"feature {label!r} has no number at all; drop the column.")
                 said += [f"column {label}: {counted(n_gaps, 'gap')} set to the mean."] if n_gaps else []
-                continue
-            words = [_MISSING if word is None else str(word) for word in self.table[label]]
-            levels = sorted(set(words))
-            if len(levels) > max(10, len(words) // 2):
-                raise ValueError(
-                    f"column {label!r} has {len(levels)} different words for {len(words)} candidates, too many for a "
-                    "category; drop it, or give numbers that describe them."
-                )
-            parts.append((np.array(words)[:, None] == np.array(levels)).astype(np.float64))
-            columns += [f"{label}={level}" for level in levels]
-            said.append(f"column {label}: {counted(len(levels), 'word')}, a column of 0 and 1 for each.")
+            else:
+                words = [_MISSING if word is None else str(word) for word in self.table[label]]
+                levels = sorted(set(words))
+                if len(levels) > max(10, len(words) // 2):
+                    raise ValueError(
+                        f"column {label!r} has {len(levels)} different words for {len(words)} candidates, too many for "
+                        "a category; drop it, or give numbers that describe them."
+                    )
+                parts.append((np.array(words)[:, None] == np.array(levels)).astype(np.float64))
+                columns += [f"{label}={level}" for level in levels]
+                said.append(f"column {label}: {counted(len(levels), 'word')}, a column of 0 and 1 for each.")
         if not parts:
             raise ValueError("the candidates have names and nothing that describes them; add columns of numbers.")
         return np.ascontiguousarray(np.hstack(parts)), tuple(columns), tuple(said)
@@ -397,7 +376,7 @@ def _same_word(told: str, known: str) -> bool:
 
 def read_features(path: str | Path, notes: list[str], phenotypes: str = "", words: Sequence[str] = ()) -> Candidates:
     """Return the genes of a file and what describes them, columns of phenotypes left out; notes say what was done."""
-    found = Candidates.file(Path(path), notes, first=GENES, also=phenotypes, words=words, word="gene")
+    found = Candidates._of_file(Path(path), notes, None, words, phenotypes)
     refuse_dates(path, found.names)
     if len(found.names) < 2:
         raise ValueError(f"{path} has 1 gene; a search needs at least two.")

@@ -33,14 +33,14 @@ _BODY = (
 _NUMBER = re.compile(rf"([€$£]?)\s*({_BODY})(\s*)(\D*|[^\W\d][^,;]{{0,12}})")
 _GROUP = re.compile(r"[+-]?[1-9][0-9]{0,2}([.,])[0-9]{3}")
 _CODE = re.compile(r"0[0-9]+")
-MONTH = (
+_MONTH = (
     r"(?:jan(?:uary?|uar|vier)?|feb(?:ruary?|ruar)?|f[ée]vr?(?:ier)?|mar(?:ch|s|ts)?|m[äa]rz?|mrz|a[pv]r(?:il)?|ma[yij]|"
     r"june?|juni|juin|july?|juli|juil(?:let)?|aug(?:ust)?|ao[uû]t|sept?(?:ember|embre)?|o[ck]t(?:ober|obre)?|"
     r"nov(?:ember|embre)?|d[eé][cz](?:ember|embre)?)"
 )
-_DATE = re.compile(
+DATE = re.compile(
     r"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}([./-])\d{1,2}\1(?:\d{4}|\d{2}))(?:[ T].*)?|"
-    rf"\d{{1,2}}(?:\.?[- ]|\. ?){MONTH}\.?(?:[- ]\d{{2,4}})?|{MONTH}\.?[- ]'?\d{{2,4}}",
+    rf"\d{{1,2}}(?:\.?[- ]|\. ?){_MONTH}\.?(?:[- ]\d{{2,4}})?|{_MONTH}\.?[- ]'?\d{{2,4}}",
     re.IGNORECASE,
 )
 _ONE = r"[+-]?[0-9]+(?:[.,][0-9]+)?"
@@ -48,7 +48,7 @@ _POWER = re.compile(rf"(?:{_ONE}\s*[x×*·]\s*)?10\s*(?:\^|\*\*)\s*[-+−]?[0-9]
 _MINUTES = "give minutes or hours as one number"
 SHAPES = (
     ("a limit", re.compile(rf"[<>≤≥]=?\s*{_ONE}\s*\D*"), "give the limit itself as a number"),
-    ("a date", _DATE, "drop the column, or give a number of days"),
+    ("a date", DATE, "drop the column, or give a number of days"),
     (
         "a time",
         re.compile(
@@ -122,7 +122,7 @@ class _Parsed(NamedTuple):
 
 def _parsed(text: str) -> _Parsed | None:
     found = _NUMBER.fullmatch(text)
-    if found is None or _DATE.fullmatch(text):
+    if found is None or DATE.fullmatch(text):
         return None
     prefix, body, blank, unit = found.groups()
     unit = unicodedata.normalize("NFKC", unit.strip())  # the two characters of micro are one unit

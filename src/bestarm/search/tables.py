@@ -23,9 +23,9 @@ from bestarm.models.finite_gp import LARGEST_REWARD
 from bestarm.search.columns import NAMES, REAL, RESULTS, error_columns, find_column, identifies, texts_of
 from bestarm.search.errors import errors_of, mean_of, reading
 from bestarm.search.number_texts import (
+    DATE,
     FAILED,
     GAPS,
-    MONTH,
     NOT_DONE,
     SHAPES,
     TO_COME,
@@ -51,11 +51,9 @@ _ODD_UNIT = re.compile(  # of a result: a remark, more numbers, or a letter for 
     r".*[<>].*|.*\s\d.*|x\d.*|.*(?:exclu|outlier|\blod\b|\bloq\b|fail|error).*|of\b.*|o", re.IGNORECASE
 )
 _LIMIT = re.compile(r"[<>≤≥]=?\s*[+-]?[\d.,]+")
-_DATES = re.compile(
-    rf"\d{{1,2}}(?:-|\. ?){MONTH}\.?(?:-\d{{2,4}})?|{MONTH}\.?-\d{{2}}|"
-    r"\d{4}-\d{2}-\d{2}(?: [\d:]+)?|\d+\.\d+E\+\d+|\d{1,2}/\d{1,2}/\d{2,4}",
-    re.IGNORECASE,
-)
+_BIG_NUMBER = re.compile(
+    r"\d+\.\d+E\+\d+", re.IGNORECASE
+)  # what 2310009E13 becomes
 
 
 def refuse_summary(where: str, names: Sequence[str]) -> None:
@@ -74,7 +72,7 @@ def refuse_summary(where: str, names: Sequence[str]) -> None:
 
 def refuse_dates(where: str | Path, genes: Sequence[str]) -> None:
     """Refuse genes into whose names a spreadsheet has put dates."""
-    if dates := [gene for gene in genes if _DATES.fullmatch(gene)]:
+    if dates := [gene for gene in genes if DATE.fullmatch(gene) or _BIG_NUMBER.fullmatch(gene)]:
         raise ValueError(
             f"{where}: {dates[0]!r} is no gene but a date, into which a spreadsheet turns names such as MARCHF1 and "
             "SEPTIN2; write the symbols again, as texts."
