@@ -302,10 +302,7 @@ def test_candidates_that_are_refused(text, tmp_path):
     (lambda s: s.ask(0), "size must be a whole number of at least 1, got 0"),
     (lambda s: s.ask(2.5), "size must be a whole number of at least 1, got 2.5"),
     (lambda s: s.tell(pd.DataFrame({"name": ["NTC"], "reward": [1]})), "NTC is no candidate; .*unknown='ignore'"),
-    (
-        lambda s: s.tell(pd.DataFrame({"name": ["c1"], "reward": [1]}), unknown="skip"),
-        "unknown must be 'refuse' or",
-    ),
+    (lambda s: s.tell(pd.DataFrame({"name": ["c1"], "reward": [1]}), unknown="skip"), "unknown must be 'refuse' or"),
     (lambda s: s.exclude("c1"), r"names must be a list of names or a table, got 'c1'; write \['c1'\]"),
     (lambda s: s.exclude(["c99"]), "c99 is no candidate"),
     (lambda s: s.predict(0), "m must be a whole number of at least 1"),
@@ -315,10 +312,7 @@ def test_candidates_that_are_refused(text, tmp_path):
     (lambda s: Search(TABLE, "gp_bucb", hits="many"), "hits must be a reward, a share such as '5%', or a list"),
     (lambda s: Search(TABLE, "gp_bucb", hits=["c99"]), "c99 is no candidate"),
     (lambda s: Search(TABLE, "gp_bucb", optimsm=1), "gp_bucb has no setting 'optimsm'; it has: "),
-    (
-        lambda s: Search(TABLE, bestarm.gp_bucb(2, 2), beta=1),
-        "there is no setting 'beta'; settings are for a policy",
-    ),
+    (lambda s: Search(TABLE, bestarm.gp_bucb(2, 2), beta=1), "there is no setting 'beta'; settings are for a policy"),
     (lambda s: Search(bestarm.gp_bucb(2, 2), TABLE), "takes the candidates first: write Search"),
     (lambda s: Search(bestarm.Partition(), "gp_bucb"), "searches a table of candidates, got a Partition"),
     (lambda s: Search(TABLE, bestarm.m_lingape(2), aim="min"), "is sequential and maximises"),

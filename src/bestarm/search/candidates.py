@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -40,6 +41,7 @@ from bestarm.settings import LARGEST_FEATURE
 
 RESERVED = ("name", "arm", "pull", "reward", "value")  # columns of what `ask` returns
 _MISSING = "(missing)"  # the category of a gap
+_UNIT = re.compile(r"column (.*): numbers with the unit (.*), which was taken off")  # in a report
 _PER_RANGE = 0.01  # of a feature's range, by which a told table may differ: spreadsheets round
 
 
@@ -322,12 +324,15 @@ class Candidates:
                 "Search with it for all."
             )
         table, missing = more.table.copy(), [c for c in self.table.columns if c not in more.table.columns]
-        for column in missing:
-            words = self.table[column].dtype != np.float64
-            table[column] = pd.Series([None if words else np.nan] * len(table), dtype=self.table[column].dtype)
-        for column in self.table.columns:
-            if self.table[column].dtype != table[column].dtype:
+        own, new = (dict(_UNIT.findall("\n".join(each.report))) for each in (self, more))
+        for column, kind in self.table.dtypes.items():
+            if column in missing:
+                table[column] = pd.Series([np.nan if kind == np.float64 else None] * len(table), dtype=kind)
+            if table[column].dtype != kind:
                 raise ValueError(f"column {column!r} has words in one table and numbers in the other; make them alike.")
+            if column in own and new.get(column, own[column]) != own[column]:
+                both = f"{new[column]} and in that of the others {own[column]}"
+                raise ValueError(f"column {column!r} has in the new table the unit {both}; give numbers of one unit.")
         if taken := [name for name in more.names if name in set(self.names)]:
             raise ValueError(f"{listed(taken)} is a candidate already; give new candidates names of their own.")
         table = pd.concat([self.table, table[list(self.table.columns)]], ignore_index=True)

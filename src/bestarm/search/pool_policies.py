@@ -100,11 +100,7 @@ class ScaledSearch(PoolPolicy):
         return replace(state, rewards=(state.rewards - mean) / sd), mean, sd
 
     def ask(self, state: BatchState) -> Ask:
-        """Return the next batch; the scores in the state are in units of the scaled reward."""
-        copy, _, _ = self.scaled_state(state)
-        asked: Ask = self.policy.ask(copy)
-        state.scores, state.diverged = copy.scores, copy.diverged
-        return asked
+        return self.policy.ask(self.scaled_state(state)[0])
 
     def tell(self, state: BatchState, asked: Ask, totals: FloatArray) -> None:
         self.policy.tell(state, asked, totals)
@@ -159,7 +155,6 @@ class PoolGPState:
     gp: BatchGPState
     streams: Streams
     available: BoolArray
-    scores: FloatArray  # upper confidence bound of each arm at the last choice; NaN where there was none
     n_observed: IntArray
     round: int = 0
     unit: float = 0.0  # by which rewards are multiplied, a power of two; 1 for ordinary ones, 0 while not known
@@ -194,15 +189,13 @@ class PoolGP(PoolPolicy):
     def _started(self, arms: Arms, streams: Streams) -> PoolGPState:
         n = len(streams.replications)
         free = np.ones((n, arms.n_arms), np.bool_)
-        gp = self.policy.start(arms, streams)
-        return PoolGPState(gp, streams, free, np.full(free.shape, np.nan), np.zeros(n, np.int64))
+        return PoolGPState(self.policy.start(arms, streams), streams, free, np.zeros(n, np.int64))
 
     def ask(self, state: PoolGPState) -> Ask:
         n, left = len(state.n_observed), int(state.available.sum(axis=1).max())
         if state.round == self.policy.rounds or left == 0:
             return Ask(np.zeros((n, 1), np.int64), np.zeros((n, 1), np.int64))
         size = min(self.policy.batch, left)
-        state.scores = np.full(state.available.shape, np.nan)
         chosen = random_batch(state.streams, state.round, state.available, size)
         for r in np.flatnonzero(state.n_observed > 0):
             chosen[r] = self._choose(state, int(r), size)
@@ -214,25 +207,25 @@ class PoolGP(PoolPolicy):
         bound = own if isinstance(own, UpperBound) else UpperBound()  # which ranks genes beside the policy's choice
         width = ucb_width(len(free), max(state.round, 1), bound.delta, bound.beta_scale)
         upper = gp.means[r] + width * np.sqrt(gp.variances[r])
-        state.scores[r] = upper
-        if free.sum() <= size:
-            wanted: list[int] = []
-        elif isinstance(rule, Draws):
-            wanted = list(self._thompson(state, r, size, rule.n_features))
-        else:
+        wanted: IntArray = np.zeros(0, np.int64)
+        if free.sum() > size and isinstance(rule, Draws):
+            wanted = self._thompson(state, r, size, rule.n_features)
+        elif free.sum() > size:
             left = np.flatnonzero(free)
             left = left[np.argsort(-upper[left], kind="stable")[: max(_SHORTLIST, self.policy.batch)]]
-            columns = np.union1d(left, gp.conditioned[r, : gp.n_known[r]])
-            asked = self.policy.ask(self._part(gp, r, columns, free))
-            wanted = columns[asked.arms[0]].tolist()
+            wanted = self._chosen_among(left, gp, r, free)
         one = state.streams.replications[r : r + 1]
         order = random_order(state.streams.key(f"{self.label} ties"), one, state.round, len(free))
         rest = top_batch(upper[None], free[None], order, size)[0]
-        kept = [a for a in dict.fromkeys([*wanted, *rest.tolist()]) if free[a]]
+        kept = [a for a in dict.fromkeys([*wanted.tolist(), *rest.tolist()]) if free[a]]
         return np.array(kept[:size], dtype=np.int64)
 
-    def _part(self, gp: BatchGPState, r: int, columns: IntArray, free: BoolArray) -> BatchGPState:
-        """Return a copy of one replication's posterior on some genes, of which the measured ones are out of reach."""
+    def _chosen_among(self, left: IntArray, gp: BatchGPState, r: int, free: BoolArray) -> IntArray:
+        """Return what the policy asks of some genes, by a copy of the posterior on them and on those measured.
+
+        What is not free is out of reach there.
+        """
+        columns = np.union1d(left, gp.conditioned[r, : gp.n_known[r]])
         one: BatchGPState = take_rows(replace(gp, rows=gp.rows[:, :0]), np.array([r]))  # without rows, which are large
         known, shut = int(gp.n_known[r]), ~free[columns]
         one.conditioned[0, :known] = np.searchsorted(columns, one.conditioned[0, :known])
@@ -243,7 +236,8 @@ class PoolGP(PoolPolicy):
         kept = np.empty((1, gp.rows.shape[1], len(columns)))
         kept[0, :known] = gp.rows[r, :known][:, columns]
         points = np.ascontiguousarray(gp.points[one.point_set][:, :, columns])
-        return replace(one, points=points, point_set=np.zeros(1, np.int64), rows=kept, n_rows=one.n_known.copy())
+        one = replace(one, points=points, point_set=np.zeros(1, np.int64), rows=kept, n_rows=one.n_known.copy())
+        return columns[self.policy.ask(one).arms[0]]
 
     def _thompson(self, state: PoolGPState, r: int, size: int, m: int) -> IntArray:
         """Return the best free gene of each of so many draws from the posterior, of m random features ([1]_)."""
@@ -342,9 +336,8 @@ class CustomGP(PoolGP):
         if state.n_observed[0] == 0:
             chosen = random_batch(state.streams, state.round, state.available, min(size, int(free.sum())))
             return Ask(chosen, np.ones_like(chosen))
-        columns = np.union1d(np.flatnonzero(free), state.gp.conditioned[0, : state.gp.n_known[0]])
-        asked = self.policy.ask(self._part(state.gp, 0, columns, free))
-        wanted = [int(a) for a in columns[asked.arms[0]] if free[a]]
+        asked = self._chosen_among(np.flatnonzero(free), state.gp, 0, free)
+        wanted = [int(a) for a in asked if free[a]]
         if len(wanted) < size:  # a rule that looks at deviations alone may name what was set aside
             upper = np.where(free, state.gp.means[0] + np.sqrt(state.gp.variances[0]), -np.inf)
             wanted += [int(a) for a in np.argsort(-upper, kind="stable") if free[a] and a not in wanted]
@@ -355,6 +348,3 @@ class CustomGP(PoolGP):
         self.policy.tell(state.gp, asked, totals)
         state.n_observed = state.gp.n_known.copy()
         state.round += 1
-
-    def finished(self, state: PoolGPState) -> BoolArray:
-        return self.policy.finished(state.gp)

@@ -51,9 +51,7 @@ _ODD_UNIT = re.compile(  # of a result: a remark, more numbers, or a letter for 
     r".*[<>].*|.*\s\d.*|x\d.*|.*(?:exclu|outlier|\blod\b|\bloq\b|fail|error).*|of\b.*|o", re.IGNORECASE
 )
 _LIMIT = re.compile(r"[<>≤≥]=?\s*[+-]?[\d.,]+")
-_BIG_NUMBER = re.compile(
-    r"\d+\.\d+E\+\d+", re.IGNORECASE
-)  # what 2310009E13 becomes
+_BIG_NUMBER = re.compile(r"\d+\.\d+E\+\d+", re.IGNORECASE)  # what 2310009E13 becomes
 
 
 def refuse_summary(where: str, names: Sequence[str]) -> None:
