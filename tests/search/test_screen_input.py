@@ -330,6 +330,12 @@ def test_a_process_killed_at_any_moment_leaves_whole_rounds(lab, kills):
     assert (lab.suggest(policy="random"), len(Campaign(lab.rounds).rounds()), len(lab.batch(2))) == (0, 2, 4)
 
 
+def test_a_pipe_that_closes_ends_a_command_without_a_word(lab):
+    process = begun(lab, "random", stderr=subprocess.PIPE)
+    process.stdout.close()
+    assert (process.stderr.read(), process.wait()) == (b"", 141)
+
+
 @pytest.mark.parametrize("damage", ["cut", "words", "another format"])
 def test_a_damaged_log_is_refused_and_left_as_it_is(damage, lab, capsys):
     """With the file; the rounds that are whole are untouched."""

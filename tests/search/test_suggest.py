@@ -360,14 +360,17 @@ def test_a_folder_and_a_hit_that_is_no_number(lab, capsys):
     assert "is a folder, no file; name the table in it" in lab.says(capsys, policy="random", status=2)
 
 
-@pytest.mark.parametrize(("policy", "plate"), [("mean_opt", "384"), ("gp_bucb", "96"), ("gp", "384")])
+@pytest.mark.parametrize(
+    ("policy", "plate"), [("mean_opt", "384"), ("gp_bucb", "96"), ("thompson", "96"), ("gp", "384")]
+)
 def test_a_whole_plate(policy, plate, lab):
-    """Every well of a plate has a gene, in the first round and in the next one."""
+    """Every well has a gene, in the first round and in the next one; networks choose 256 at a time."""
     table = pd.DataFrame({"gene": [f"G{i}" for i in range(900)], "a": range(900), "b": [i**2 % 31 for i in range(900)]})
     table.to_csv(lab.features, index=False)
     for number in (1, 2):
-        assert lab.suggest("--plate", plate, policy=policy, batch=int(plate)) == 0
+        assert lab.suggest("--plate", str(plate), policy=policy, batch=plate) == 0
         found = lab.plate(number)
-        assert found["gene"].nunique() == int(plate)
+        assert found["gene"].nunique() == plate
         assert found["plate"].eq(1).all()
         lab.add(*(f"{gene},{(int(gene[1:]) - 300) ** 2}" for gene in found["gene"]))
+    assert lab.suggest("--check") == 0

@@ -1,9 +1,8 @@
 """Campaigns of `bestarm suggest`: a search saved as a folder, with a file for each round that no later round changes.
 
-A round's file is JSON, see `bestarm.search.rounds.Round`, as it stands in the file of a search. It is written beside
-its name and renamed, so that it is whole or absent; a lock keeps two people from adding a round at the same time.
-Beside the rounds the folder holds the candidates as they were read, so that every batch can be made anew and a table
-that changed is compared name by name.
+A round's file is JSON, see `bestarm.search.rounds.Round`, as it stands in the file of a search. Beside the rounds the
+folder holds the candidates as they were read, so that every batch can be made anew and a table that changed is compared
+name by name.
 """
 
 import contextlib
@@ -114,7 +113,6 @@ class Campaign:
         return search
 
     def plate_path(self, number: int) -> Path:
-        """Return the file of a round's plate map."""
         return self.folder / f"round_{number:03d}_plate.csv"
 
     def _path(self, number: int) -> Path:

@@ -132,7 +132,6 @@ SUMMARIES = {name: named.summary for name, named in _POLICIES.items()}
 
 
 def _maker(name: str) -> Callable[..., Any]:
-    """Return the function that makes a policy."""
     maker = _POLICIES[name].maker
     if not isinstance(maker, str):
         return maker
@@ -188,7 +187,6 @@ class Choice:
         return Choice(self.name, {**self.settings, **said}, self.scaled)
 
     def search(self, batch: int, rounds: int) -> PoolPolicy:
-        """Return the policy for so many batches."""
         settings = _POLICIES[self.name].defaults | dict(self.settings)
         try:
             policy = _maker(self.name)(batch=batch, rounds=rounds, **settings)
@@ -207,7 +205,6 @@ class Choice:
 
     @classmethod
     def of(cls, described: Mapping[str, Any]) -> Choice:
-        """Return the choice of a description."""
         settings = {k: tuple(v) if isinstance(v, list) else v for k, v in described["settings"].items()}
         return cls(described["policy"], settings, described["scaled"])
 

@@ -151,7 +151,6 @@ def _phenotypes(
 
 
 def _say_learned(new: Round) -> None:
-    """Print what the batch before has taught."""
     taught = new.learned
     if not taught:
         return

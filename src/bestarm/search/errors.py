@@ -19,7 +19,6 @@ class Reading(float):
     sem: float
 
     def __new__(cls, value: float, sem: float = math.nan, n: float = 1.0) -> "Reading":
-        """Return a reward with its error."""
         found = super().__new__(cls, value)
         found.sem, found.n = float(sem), float(n)
         return found

@@ -167,7 +167,6 @@ class Column:
 
     @classmethod
     def of(cls, label: str, texts: Iterable[str]) -> "Column":
-        """Return a column of cells."""
         clean = [tidy(text) for text in texts]
         floats = plain_floats(clean)
         words = {} if floats is not None else {t: _parsed(t) for t in dict.fromkeys(clean) if t.lower() not in GAPS}

@@ -139,7 +139,6 @@ class Shown:
 
     @cached_property
     def states(self) -> pd.Series[str]:
-        """State of each candidate."""
         return self.search.states
 
     @cached_property

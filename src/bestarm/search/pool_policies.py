@@ -1,9 +1,8 @@
 r"""Policies in a search of a pool, whose measurements may come from anywhere and at any time.
 
 They are policies of the one interface that do three things more (`PoolPolicy`), so that the same code suggests a
-laboratory's next batch and runs a finished screen many times over. Here are the batch policies of the library as
-members of this protocol: `ScaledSearch` for networks, linear functions and random batches, `PoolGP` and `CustomGP` for
-Gaussian processes. Those of `bestarm.policies.model_batches` follow the protocol themselves.
+laboratory's next batch and runs a finished screen many times over. Those of `bestarm.policies.model_batches` follow the
+protocol themselves; here are the other batch policies of the library.
 
 References
 ----------

@@ -102,7 +102,6 @@ def write(search: Any, path: str | Path, refits: int | None) -> None:
 
 
 def page_of(search: Any, refits: int | None) -> str:
-    """Return the page."""
     from bestarm.search import plots  # refuses at once where Matplotlib is not there
 
     known = search.history["reward"].notna().any()

@@ -272,7 +272,6 @@ class CandidateStatus:
         return {name: mean_of(values) for name, values in self.values.items()}
 
     def ask(self, names: Sequence[str]) -> None:
-        """Note a batch."""
         self.waiting.update(names)
         for name in names:
             self.not_done.pop(name, None)
@@ -361,7 +360,6 @@ class CandidateStatus:
         return new, [*changed, *undone], said
 
     def add(self, number: int, name: str, value: float) -> None:
-        """Add one measurement."""
         self.values.setdefault(name, []).append(value)
         self.rows.append((number, name, value))
 
@@ -386,7 +384,6 @@ class CandidateStatus:
             self.whole_batch_waits = False
 
     def restore(self, names: Iterable[str]) -> None:
-        """Take withdrawn candidates back."""
         for name in names:
             self.withdrawn.pop(name)
             self.whole_batch_waits = False

@@ -1,9 +1,8 @@
 """Files of a search: a format that outlives versions, checked when it is read, and never taken from somebody else.
 
-A file is a ZIP archive with ``search.json`` (the log, readable by any program), ``numbers.npy`` (numeric features, one
-column each) and, for a sequential policy, ``state.npz`` (see `bestarm.search.state_files`). There is no pickle in it.
-Its format has a number of its own. Files of earlier formats are migrated when they are read; those of later ones are
-refused. ``docs/search_files.md`` has every field.
+A file is a ZIP archive with ``search.json`` (the log), ``numbers.npy`` (numeric features) and, for a sequential policy,
+``state.npz`` (see `bestarm.search.state_files`). ``docs/search_files.md`` has every field. Files of earlier formats are
+migrated when they are read; those of later ones are refused.
 """
 
 import hashlib
@@ -75,7 +74,6 @@ def _held(content: bytes) -> tuple[str, int, int | None]:
 
 
 def content_of(search: Any, own: str, generation: int) -> bytes:
-    """Return the content of a file."""
     sequential = search._sequential
     rows = (sequential or search._status).rows
     with_errors = any(isinstance(v, Reading) for _, _, v in rows) or any(each.errors for each in search.rounds)

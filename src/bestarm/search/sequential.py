@@ -32,7 +32,6 @@ class SequentialSearch:
 
     @property
     def finished(self) -> bool:
-        """Whether the search has ended."""
         return bool(self.policy.finished(self.state).all())
 
     def ask(self) -> pd.DataFrame:
@@ -95,12 +94,10 @@ class SequentialSearch:
         self.rows += [(self.round, n, float(v)) for n, v in zip(told.names, told.values, strict=True)]
 
     def best(self) -> pd.DataFrame:
-        """Return the recommended arms."""
         arms = self.policy.recommend(self.state)[0]
         return self.table(arms, np.ones_like(arms)).drop(columns=["pull", "reward"])
 
     def name(self, arm: int) -> str:
-        """Return the name of an arm."""
         return str(arm) if self.candidates is None else self.candidates.names[arm]
 
     def _check_names(self, told: Sequence[str], arms: Any, counts: Any) -> None:
