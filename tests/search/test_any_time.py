@@ -232,7 +232,7 @@ def test_finished_and_nothing_left():
     search = a_search("random")
     search.tell(pd.DataFrame({"reward": TRUTH}))
     assert search.finished
-    assert len(search.ask()) == len(search.ask(3)) == 0
+    assert len(search.ask()) == len(search.ask(3)) == len(search.rounds) == 0
     own = Search(TABLE, bestarm.random_batches(5, 1))
     own.tell(measured(own.ask()))
     assert own.finished

@@ -42,51 +42,41 @@ def refused(lab, capsys, *words: str, policy="random", arguments=()) -> None:
 HEADER = "gene,phenotype\n"
 
 
+PHENOTYPES = [
+    (
+        HEADER + "GENE00,high\n",
+        "line 2: the phenotype of GENE00 is 'high'; it must be a number, empty while it is to come",
+    ),
+    (HEADER + "GENE00,inf\n", "line 2: the phenotype of GENE00 is 'inf'"),
+    (HEADER + "GENE00,1e80\n", "line 2: the phenotype of GENE00 is '1e80'"),
+    (HEADER + "GENE00,1,2\n", "line 2: 3 fields where the header has 2"),
+    (HEADER + ",1\n", "line 2: a well without a gene"),
+    ("gene,value,more\nGENE00,1,2\n", "has no column 'phenotype'; it has: gene, value, more"),
+    ("gene,gene\nGENE00,1\n", "the column name 'gene' is empty or there twice"),
+    (HEADER + "COW,1\nCAT,2\n", "none of its genes (COW, CAT) has features"),
+    (HEADER + "GENE00,<0.1\n", "'<0.1', beyond what can be measured; give the limit itself"),
+]
+FEATURES = [
+    ("gene,a\nG1,1\nG2,x\n", "column 'a' of G2 is 'x' among numbers such as '1'"),
+    ("gene,a\nG1,1\nG2,inf\n", "column 'a' of G2 is 'inf' among numbers"),
+    ("gene,a\nG1,1\nG1,2\nG2,3\n", "G1 has two different rows, lines 2 and 3; keep one of them"),
+    ("gene,a\nG1,1\n,2\n", "line 3: a gene without a name"),
+    ("gene,a\nG1,1\n", "has 1 gene; a search needs at least two"),
+    ("gene,a\nG1,1\nG2,1\n", "every feature is the same for all candidates"),
+    ("gene,b\nG1,\nG2,\n", "has no feature with anything in it; add columns of numbers"),
+    ("gene\nG1\nG2\n", "has no feature, only the column gene"),
+    ("gene,a\nG1,1\nG2,2\nTOTAL,3\n", "the last row is called 'TOTAL', as a spreadsheet's summary is; delete it"),
+]
+
+
 @pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("", "is empty; it needs a header"),
-        (
-            HEADER + "GENE00,high\n",
-            "line 2: the phenotype of GENE00 is 'high'; it must be a number, empty while it is to come",
-        ),
-        (HEADER + "GENE00,inf\n", "line 2: the phenotype of GENE00 is 'inf'"),
-        (HEADER + "GENE00,1e80\n", "line 2: the phenotype of GENE00 is '1e80'"),
-        (HEADER + "GENE00,1\nGENE01\n", "line 3: 1 fields where the header has 2; complete the row"),
-        (HEADER + "GENE00,1,2\n", "line 2: 3 fields where the header has 2"),
-        (HEADER + ",1\n", "line 2: a well without a gene"),
-        ("gene,value,more\nGENE00,1,2\n", "has no column 'phenotype'; it has: gene, value, more"),
-        ("gene,gene\nGENE00,1\n", "the column name 'gene' is empty or there twice"),
-        (HEADER + "COW,1\nCAT,2\n", "none of its genes (COW, CAT) has features"),
-        (HEADER + '"GENE00,1\n', "fields where the header has 2"),
-        (HEADER + "GENE00,<0.1\n", "'<0.1', beyond what can be measured; give the limit itself"),
-    ],
+    "case", [*(("phenotypes", *row) for row in PHENOTYPES), *(("features", *row) for row in FEATURES)]
 )
-def test_phenotypes_that_are_refused(text, words, lab, capsys):
+def test_tables_that_are_refused(case, lab, capsys):
     """With the line, the value, the rule and the remedy."""
-    lab.phenotypes.write_text(text)
-    refused(lab, capsys, lab.phenotypes.name, words)
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("gene,a\nG1,1\nG2,x\n", "column 'a' of G2 is 'x' among numbers such as '1'"),
-        ("gene,a\nG1,1\nG2,inf\n", "column 'a' of G2 is 'inf' among numbers"),
-        ("gene,a\nG1,1\nG1,2\nG2,3\n", "G1 has two different rows, lines 2 and 3; keep one of them"),
-        ("gene,a\nG1,1\n,2\n", "line 3: a gene without a name"),
-        ("gene,a\nG1,1\n", "has 1 gene; a search needs at least two"),
-        ("gene,a\nG1,1\nG2,1\n", "every feature is the same for all candidates"),
-        ("gene,b\nG1,\nG2,\n", "has no feature with anything in it; add columns of numbers"),
-        ("gene\nG1\nG2\n", "has no feature, only the column gene"),
-        ("gene,a\nG1,1\nG2,2,3\n", "line 3: 3 fields where the header has 2"),
-        ("gene,a\nG1,1\nG2,2\nTOTAL,3\n", "the last row is called 'TOTAL', as a spreadsheet's summary is; delete it"),
-    ],
-)
-def test_features_that_are_refused(text, words, lab, capsys):
-    """With the gene, the value, the rule and the remedy."""
-    lab.features.write_text(text)
-    refused(lab, capsys, str(lab.features), words)
+    table, text, words = case
+    getattr(lab, table).write_text(text)
+    refused(lab, capsys, f"{table}.csv", words)
 
 
 def test_a_file_that_is_not_there_or_no_text(lab, capsys):

@@ -32,10 +32,7 @@ def saved_content(path: Any) -> tuple[Path, bytes]:
 
 
 def _try_lock(file: IO[Any]) -> bool:
-    """Lock an open file if nobody else has; the lock ends with the process, however it ends.
-
-    Where the file system has no locks, the file counts as locked.
-    """
+    """Lock an open file if nobody else has, until the process ends; where there are no locks, it counts as locked."""
     try:
         if sys.platform == "win32":
             import msvcrt

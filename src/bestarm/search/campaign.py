@@ -120,10 +120,7 @@ class Campaign:
 
 
 def reconciled(kept: Candidates | None, given: Candidates, where: str) -> tuple[Candidates, list[str], list[str]]:
-    """Return the candidates of a campaign after their table was read again, those that are new and those gone.
-
-    They are compared name by name, whatever the order of rows and columns; new ones come after those that were there.
-    """
+    """Return the candidates of a campaign after their table was read again, new ones last, those new and those gone."""
     if kept is None:
         return given, [], []
     now, before = dict(zip(given.names, given.digests, strict=True)), dict(zip(kept.names, kept.digests, strict=True))
@@ -166,8 +163,8 @@ def next_round(
 ) -> Round | None:
     """Return the next round of a screen with its reasons, None where no gene is left.
 
-    Phenotypes are means as of today, NaN where every well failed. Withdrawn genes cannot be had any more; what the last
-    round asked for and is neither measured nor pending was not done. A hit is by default one of the best 5% measured.
+    Phenotypes are means as of today, NaN where every well failed. What the last round asked for and is neither measured
+    nor pending was not done. A hit is by default one of the best 5% measured.
     """
     if gone := [gene for gene in known_at(rounds) if gene not in phenotypes]:
         raise ValueError(

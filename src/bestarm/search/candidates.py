@@ -417,10 +417,7 @@ def _typed(
     others: Sequence[tuple[str, list[str]]],
     semicolons: bool,
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Return columns as numbers (float64, NaN a gap) or words (object, None a gap), and what was done.
-
-    The decimal sign is decided by them and by ``others``, columns of the same table that are no features.
-    """
+    """Return columns as numbers (float64, NaN a gap) or words (object, None a gap), and what was done."""
     if unknown := [label for label in words if label not in dict(columns)]:
         raise ValueError(
             f"there is no feature {unknown[0]!r} to be taken as words; there are: {listed(list(dict(columns)))}."

@@ -80,10 +80,7 @@ def _hits(
 
 
 class _Named(NamedTuple):
-    """A policy by its name: what makes it, its defaults here, and what it does in words.
-
-    What makes it is a class or function, or ``module:function`` where it is imported when first used (networks: Torch).
-    """
+    """A policy by its name: what makes it, as a text where it is imported when first used (networks: Torch)."""
 
     maker: str | Callable[..., Any]
     defaults: dict[str, Any]

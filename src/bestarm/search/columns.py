@@ -42,22 +42,16 @@ _AROUND = re.compile(
 
 @dataclass(frozen=True)
 class Roles:
-    """Places of the columns of a table by role, and what was decided that the header alone does not say.
+    """Places of the columns of a table by role, and what was decided that the header alone does not say."""
 
-    Without a column of names rows are numbered. Results describe no candidate before it is measured.
-    """
-
-    names: int | None
+    names: int | None  # without a column of names rows are numbered
     results: tuple[int, ...]
     features: tuple[int, ...]
     notes: tuple[str, ...]
 
 
 def find_column(header: Sequence[str], wanted: Sequence[str]) -> int | None:
-    """Return the place of the first of some headers that there is: as it is written, then in any case of letters.
-
-    A ValueError if several columns may be meant by the only one.
-    """
+    """Return the place of the first of some headers that there is: as it is written, then in any case of letters."""
     for word in wanted:
         if word in header:
             return header.index(word)

@@ -50,7 +50,7 @@ def mean_of(values: Sequence[float]) -> float:
 
 
 def errors_of(measured: Mapping[str, Sequence[float]]) -> dict[str, Error]:
-    """Return the error of each candidate's mean, unless it is that of one measurement about which nothing is known.
+    """Return the error of each candidate's mean, unless it is one measurement about which nothing is known.
 
     Where some standard errors are known, a reward without one has the median of a single measurement's.
     """

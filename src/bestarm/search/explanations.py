@@ -40,10 +40,7 @@ def suggestions(
     prediction: tuple[FloatArray, FloatArray] | None,
     measured: IntArray,
 ) -> list[Suggestion]:
-    """Return why each candidate of a batch is in it, see `Suggestion`; the prediction is None while nothing is known.
-
-    Scores are standardised features, shape (n, d); batch and measured are places.
-    """
+    """Return why each candidate of a batch is in it, see `Suggestion`, by standardised features, shape (n, d)."""
     if prediction is None:
         why = "random, since nothing is known yet" if not len(measured) else "random, since every well failed so far"
         return [Suggestion(names[a], why=why) for a in batch]
@@ -100,11 +97,7 @@ def expected_hits(
 
 
 def learned(rounds: Sequence[Round], known: Values) -> dict[str, float]:
-    """Return what the last batch taught: candidates that were measured and failed, rank correlation, hits.
-
-    ``rank_correlation`` (Spearman) is NaN for fewer than three; ``expected_hits`` are those said before it was
-    measured.
-    """
+    """Return what the last batch taught; Spearman's ``rank_correlation`` is NaN for fewer than three measured."""
     if not rounds:
         return {}
     last = rounds[-1]
@@ -126,10 +119,7 @@ def learned(rounds: Sequence[Round], known: Values) -> dict[str, float]:
 
 
 def chances_of_the_best(mean: FloatArray, deviation: FloatArray, m: int, seed: int, *, draws: int = 2000) -> FloatArray:
-    """Return each candidate's probability of being among the best m, from normal draws that calls at one seed share.
-
-    Nothing is drawn of those that lie so far below m others that no draw would show them: their probability is 0.
-    """
+    """Return each candidate's probability of being among the best m, from normal draws; 0 where no draw would show."""
     rng = np.random.default_rng(seed)
     found, left, m = np.zeros(len(mean)), draws, min(m, len(mean))
     exceeded = np.partition(mean - 5.0 * deviation, -m)[-m]

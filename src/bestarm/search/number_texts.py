@@ -155,15 +155,12 @@ def _value(body: str, decimal: str) -> float:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table by its header, its tidy cells, and what they are.
-
-    It has ``floats`` where all cells are plain numbers, otherwise each text that is no gap, once, with its parts.
-    """
+    """A column of a table by its header, and its tidy cells."""
 
     label: str
     texts: Sequence[str]
-    floats: FloatArray | None
-    distinct: Mapping[str, _Parsed | None]
+    floats: FloatArray | None  # if all cells are plain numbers
+    distinct: Mapping[str, _Parsed | None]  # otherwise each text that is no gap, once, with its parts
 
     @classmethod
     def of(cls, label: str, texts: Iterable[str]) -> "Column":

@@ -65,7 +65,7 @@ def expected_best(rewards: FloatArray, sizes: IntArray) -> FloatArray:
 
 
 def explained_shares(candidates: Candidates, values: FloatArray) -> pd.Series[float]:
-    """Return the share of the variance of some values over the candidates that each column of the table explains alone.
+    """Return the share of the variance of some values that each column of the table explains alone.
 
     It is the correlation ratio of ten groups of equally many candidates (of words: a group each), less what as many
     random groups would explain (epsilon squared), and at least 0.
@@ -99,8 +99,8 @@ def _groups(column: pd.Series[Any]) -> Any:
 def left_out(search: Any, refits: int | None = None) -> pd.DataFrame:
     """Return ``name, measured, predicted`` of measured candidates, each predicted by a refit without it.
 
-    Of more than ``refits`` candidates with a result, so many are taken evenly over the order of telling; by default
-    30, 8 by networks, and down to 3, then 0, where refits see many features. They see the measured candidates alone.
+    Of more than ``refits`` candidates with a result, see `bestarm.Search.plot`, so many are taken evenly over the order
+    of telling. Refits see the measured candidates alone.
     """
     plan = search._plan(1)
     names, values = search._candidates.names, search._status.values
@@ -133,7 +133,6 @@ class Shown:
 
     @property
     def unit(self) -> str:
-        """What rewards are called on an axis."""
         aim = self.search.aim
         return "size of the reward" if aim == "both" else "reward" if isinstance(aim, str) else f"distance to {aim:g}"
 

@@ -102,10 +102,9 @@ def replay(
     seed: int = 0,
     progress: Callable[[str, int], None] | None = None,
 ) -> pd.DataFrame:
-    """Return hits against batches for several policies and for chance, in a figure's columns; see `hit_counts`.
+    """Return mean hits so far of policies and of chance by batch, in a figure's columns; see `hit_counts`.
 
-    A row for each series and batch: ``value`` is the mean number of hits found so far, ``low`` and ``high`` its 95%
-    interval by Student's t over the runs; of chance, the exact mean. There are no more rounds than there are genes for.
+    Intervals of 95% are by Student's t over the runs. There are no more rounds than there are genes for.
     """
     check_whole("batch", batch, 1)
     check_whole("rounds", rounds, 1)

@@ -127,14 +127,11 @@ def news_since(
 
 @dataclass(frozen=True)
 class Chunk:
-    """Measurements that a policy is told together: candidates by their places, and values, NaN where one failed.
-
-    Where some have errors those of all are there, shape (n, 2): standard error or NaN, and number of measurements.
-    """
+    """Measurements that a policy is told together."""
 
     places: IntArray
-    rewards: FloatArray
-    errors: FloatArray | None = None
+    rewards: FloatArray  # NaN where one failed
+    errors: FloatArray | None = None  # shape (n, 2): standard error or NaN, and number of measurements
 
     def only(self, keep: BoolArray, among: IntArray | None = None) -> "Chunk":
         """Return some of the measurements, by their places ``among`` some sorted ones."""

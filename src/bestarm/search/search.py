@@ -374,24 +374,18 @@ class Search:
                     f"rewards are in {told.unit}, those told before in {self._unit}; give them in one unit."
                 )
             self._candidates.compare(told.names, told.table, told.decimal)
+            unknown_names(told.names, self._place, alike=unknown == "ignore")
+            every = zip(told.names, told.values, told.done, strict=True)
+            rows = [row for row in every if row[0] in self._place]
             ignored = [name for name in told.names if name not in self._place]
-            if unknown == "refuse":
-                unknown_names(told.names, self._place)
-            unknown_names(ignored, self._place, alike=True)
-            rows = [
-                (name, value, bool(done))
-                for name, value, done in zip(told.names, told.values, told.done, strict=True)
-                if name in self._place
-            ]
             self._check_errors(value for _, value, _ in rows)
             before = bool(self._some_learned(known=True))
             status = self._status.copy()  # so that all of the table is learned, or nothing
             said = status.tell(len(self._rounds), rows, replace, again)
             self._status, self._unit = status, told.unit or self._unit
             if ignored:
-                said.append(
-                    f"{counted(len(ignored), 'row')} of no candidate, left out: {listed([*dict.fromkeys(ignored)])}."
-                )
+                names = listed([*dict.fromkeys(ignored)])
+                said.append(f"{counted(len(ignored), 'row')} of no candidate, left out: {names}.")
             if told.to_come:
                 said.append(f"{counted(told.to_come, 'row')} without a reward, still to come.")
             self.notes = [*told.notes, *said, *self._some_learned(before)]

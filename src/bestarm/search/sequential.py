@@ -68,7 +68,7 @@ class SequentialSearch:
             raise ValueError(f"{self.policy.label} cannot weigh rewards by sem, sd or n; leave those columns out.")
         if self.candidates is not None:
             self.candidates.compare(told.names, told.table, told.decimal)
-        if not told.done.all():
+        if not all(told.done):
             raise ValueError(f"{self.policy.label} is sequential, so that nothing can be 'not done'; measure it.")
         asked = waiting(self.state)
         if asked is None:

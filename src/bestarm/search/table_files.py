@@ -28,18 +28,14 @@ _GUARDED = re.compile(r'="(.*)"')  # so that a spreadsheet takes a cell for a te
 
 @dataclass
 class TableFile:
-    """A table of texts: its file, header, and cells by column; one header may be empty, of the names of the rows.
+    """A table of texts."""
 
-    Besides the line of each row in the file from 1 on, whether semicolons separate the columns, and places (line,
-    column) of cells that a spreadsheet holds as numbers, so that ``1.10`` has become ``1.1``.
-    """
-
-    where: str
-    header: list[str]
-    lines: list[int]
+    where: str  # the file
+    header: list[str]  # of which one may be empty, that of the names
+    lines: list[int]  # of the rows in the file, from 1 on
     columns: list[list[str]]
-    semicolons: bool = False
-    numbers: set[tuple[int, int]] = field(default_factory=set)
+    semicolons: bool = False  # between the columns
+    numbers: set[tuple[int, int]] = field(default_factory=set)  # lines and columns that a spreadsheet holds as numbers
 
 
 def read_table_file(path: str | Path, notes: list[str]) -> TableFile:

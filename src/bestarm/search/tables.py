@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bestarm.interface import BoolArray, FloatArray
+from bestarm.interface import FloatArray
 from bestarm.models.finite_gp import LARGEST_REWARD
 from bestarm.search.columns import NAMES, REAL, RESULTS, error_columns, find_column, identifies, texts_of
 from bestarm.search.errors import errors_of, mean_of, reading
@@ -117,9 +117,7 @@ def names_in(names: Any, what: str, there: Iterable[str] | None = None) -> list[
 
 
 def unknown_names(names: Sequence[str], there: Iterable[str], alike: bool = False) -> None:
-    """Refuse measurements of what is no candidate, and say which candidate has a name that looks alike.
-
-    With ``alike`` only those are refused that look alike."""
+    """Refuse names of no candidate, with ``alike`` only those that look like one, and say which one that is."""
     known = there if isinstance(there, Container) else set(there)
     if unknown := [name for name in dict.fromkeys(names) if name not in known]:
         spellings: dict[str, str] = {}
@@ -153,11 +151,7 @@ def _spelled(name: str) -> str:
 
 
 def by_value(names: Sequence[str], numbers: Sequence[bool], there: Iterable[str]) -> list[str]:
-    """Return told names, those that went through a number matched by its value, if one candidate alone has it.
-
-    ``00123`` and ``1.10`` come back as 123 and 1.1 from whatever reads them as numbers. A ValueError if several have
-    it.
-    """
+    """Return told names, those that came back as numbers (1.1 for ``1.10``) matched by value, if one alone has it."""
     if not any(numbers):
         return list(names)
     values: dict[Decimal, list[str]] = {}
@@ -178,19 +172,15 @@ def by_value(names: Sequence[str], numbers: Sequence[bool], there: Iterable[str]
 
 @dataclass(frozen=True)
 class Measurements:
-    """Measurements, one a row, without rows that are still to come, whose number is ``to_come``.
-
-    Values are NaN where a measurement failed or was not ``done``, a `Reading` where its error was told; the ``table``
-    has the rows as they were given, ``notes`` what was decided, a sentence each.
-    """
+    """Measurements, one a row, without those still to come; a value is NaN where it failed or was not ``done``."""
 
     names: list[str]
     values: list[float]
-    done: BoolArray
-    table: pd.DataFrame
+    done: list[bool]
+    table: pd.DataFrame  # the rows as they were given
     decimal: str
     to_come: int
-    notes: list[str]
+    notes: list[str]  # what was decided, a sentence each
     unit: str  # of the rewards, empty where none was written
 
 
@@ -278,7 +268,7 @@ def measurements(
     names = [labels[i] for i in told]
     if candidates is not None:
         names = by_value(names, [numbers[i] for i in told], candidates)
-    done = np.array([texts[i].lower() not in NOT_DONE for i in told], dtype=np.bool_)
+    done = [texts[i].lower() not in NOT_DONE for i in told]
     beside = [
         (kind, columns[i])
         for i, kind in error_columns(header, [header[reward]])
@@ -292,9 +282,7 @@ def measurements(
 def _names_among(
     table: pd.DataFrame, header: Sequence[str], places: Sequence[int], candidates: set[str], first: bool
 ) -> int | None:
-    """Return the column whose cells are candidates, or the ``first`` one of a file; None if there is none.
-
-    A ValueError if several columns may be meant."""
+    """Return the only column whose cells are candidates, or the ``first`` one of a file; None if there is none."""
     labels = {i: [label for label in map(label_of, table.iloc[:, i]) if label] for i in places}
     known = [i for i in places if labels[i] and 2 * sum(map(candidates.__contains__, labels[i])) >= len(labels[i])]
     known = [i for i in known if identifies(header[i]) or plain_floats(labels[i]) is None]  # and no plate 1
@@ -396,9 +384,8 @@ def named_columns(text: str, header: Sequence[str]) -> list[str]:
 def read_wells(path: str | Path, columns: str, notes: list[str]) -> tuple[list[str], list[list[float]], list[str]]:
     """Return the gene of each well, its measurements by column with their errors, and the genes of wells to come.
 
-    The columns of measurements, one or several between commas, are replicates of each other, NaN where one failed or is
-    empty; without any it is ``phenotype``, or the only one beside the names. A well with nothing in it is still to
-    come, and one whose phenotype is ``not done`` was not tried: both are as if there were no row.
+    The columns, several between commas, are replicates, NaN where one failed or is empty; by default ``phenotype``, or
+    the only one beside the names. A well with nothing in it is still to come, and one that is ``not done`` has no row.
     """
     path = Path(path)
     table = read_table_file(path, notes)
@@ -459,10 +446,7 @@ def text_of(value: Any) -> str:
 
 
 def averaged(genes: Sequence[str | None], wells: Sequence[Sequence[float]]) -> tuple[dict[str, float], float]:
-    """Return the mean of each gene's wells that did not fail, and the pooled deviation of one well within its gene.
-
-    A mean has the error of its wells. A well without a gene of the features (None) does not count.
-    """
+    """Return the mean of each gene's good wells, with its error, and the pooled deviation of a well within its gene."""
     by_gene: dict[str, list[float]] = {}
     for gene, row in zip(genes, wells, strict=True):
         if gene is not None:
