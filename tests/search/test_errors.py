@@ -27,7 +27,6 @@ def told(policy="gp", **columns):
 
 
 def at(search, name="c5"):
-    """Return mean and deviation of a candidate's prediction."""
     return search.predict().set_index("name").loc[name, ["mean", "deviation"]].to_numpy(dtype=float)
 
 

@@ -19,7 +19,6 @@ IDS = "id,T\n" + "".join(f"{i},{20 + i * 7 % 5}\n" for i in range(1, 7))
 
 @pytest.fixture
 def file(tmp_path):
-    """Return a function that writes a file."""
 
     def write(text, name="t.csv"):
         path = tmp_path / name
@@ -34,7 +33,6 @@ def search(names="abcd"):
 
 
 def told(source, names="abcd", **keywords):
-    """Return what a search knows after a table, and its notes."""
     one = search(names) if isinstance(names, str) else Search(names)
     one.tell(source, **keywords)
     return dict(one.history[["name", "reward"]].values.tolist()), one.notes

@@ -178,7 +178,6 @@ test_calls_that_are_refused = refused(
 
 
 def test_lists_of_names_are_taken_as_they_come():
-    """Tables, columns, indices; blanks around names."""
     search = Search(TABLE, "random")
     search.exclude(TABLE.iloc[:2])
     search.exclude(pd.Series(["c2 ", "c3"]))

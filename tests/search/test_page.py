@@ -37,7 +37,6 @@ def test_options_on_the_page_are_those_of_the_commands(capsys):
 
 
 def hits(series: str, batch: int) -> str:
-    """Return mean hits of a series by a batch, as prose writes them."""
     return f"{TABLE[(TABLE['series'] == series) & (TABLE['x'] == batch)]['value'].iloc[0]:.1f}"
 
 

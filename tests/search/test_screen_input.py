@@ -73,14 +73,12 @@ FEATURES = [
     "case", [*(("phenotypes", *row) for row in PHENOTYPES), *(("features", *row) for row in FEATURES)]
 )
 def test_tables_that_are_refused(case, lab, capsys):
-    """With the line, the value, the rule and the remedy."""
     table, text, words = case
     getattr(lab, table).write_text(text)
     refused(lab, capsys, f"{table}.csv", words)
 
 
 def test_a_file_that_is_not_there_or_no_text(lab, capsys):
-    """A missing file, and a spreadsheet in the place of a table."""
     lab.phenotypes.unlink()
     refused(lab, capsys, f"there is no file {lab.phenotypes}")
     lab.phenotypes.write_bytes(b"PK\x03\x04\xff\xfe\x00")
@@ -272,7 +270,6 @@ def test_the_stored_table_of_symbols():
 
 
 def hold(folder, ready, go) -> None:
-    """Hold the lock of a log until told to end."""
     with Campaign(folder).locked():
         ready.set()
         go.wait(60)
@@ -292,7 +289,6 @@ def test_two_people_at_once(lab, capsys):
 
 
 def begun(lab, policy, **pipes):
-    """Return a process in which a batch is suggested."""
     code = "import sys; from bestarm.command_line import main; sys.exit(main(sys.argv[1:]))"
     given = [sys.executable, "-c", code, *lab.given(policy=policy)]
     return subprocess.Popen(given, stdout=subprocess.PIPE, **pipes)
@@ -328,7 +324,6 @@ def test_a_pipe_that_closes_ends_a_command_without_a_word(lab):
 
 @pytest.mark.parametrize("damage", ["cut", "words", "another format"])
 def test_a_damaged_log_is_refused_and_left_as_it_is(damage, lab, capsys):
-    """With the file; the rounds that are whole are untouched."""
     path = lab.rounds / "round_001.json"
     text = path.read_text()
     other = text.replace('"format": 2', '"format": 9')
@@ -338,14 +333,12 @@ def test_a_damaged_log_is_refused_and_left_as_it_is(damage, lab, capsys):
 
 
 def test_a_round_that_is_missing(lab, capsys):
-    """The log does not go on without it."""
     assert lab.suggest(policy="random") == 0
     os.rename(lab.rounds / "round_001.json", lab.folder / "elsewhere.json")
     refused(lab, capsys, "has no round 1, but round 2; put round_001.json back")
 
 
 def test_all_wells_failed(lab, capsys):
-    """The next batch is random again, and says why."""
     lab.phenotypes.write_text(HEADER + "".join(f"{gene},failed\n" for gene in lab.batch(1)))
     assert lab.suggest(policy="mean_opt") == 0
     assert not set(lab.batch(2)) & set(lab.batch(1))

@@ -20,7 +20,6 @@ POLICIES = pytest.mark.parametrize("policy", EVERY.values(), ids=EVERY.keys())
 
 
 def measured(table, failed=()):
-    """Return a table with its rewards filled in, those of some arms left empty."""
     rewards = [0.5 + 0.4 * np.sin(3.0 * sum(map(ord, name))) for name in table["name"]]
     return table.assign(reward=["failed" if n in failed else r for n, r in zip(table["name"], rewards, strict=True)])
 
