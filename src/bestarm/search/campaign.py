@@ -178,9 +178,6 @@ def next_round(
         return None
     made = search.explained(search.rounds[-1])
     threshold = hit_threshold([reward(v, plan.aim) for v in phenotypes.values()], plan.aim, hit)
-    return replace(
-        made,
-        hit=-threshold if plan.aim == "min" else threshold,
-        expected_hits=expected_hits(plan, made.suggested, rounds, known, threshold),
-        learned=learned(rounds, known),
-    )
+    expected = expected_hits(plan, made.suggested, rounds, known, threshold)
+    hit = -threshold if plan.aim == "min" else threshold
+    return replace(made, hit=hit, expected_hits=expected, learned=learned(rounds, known))

@@ -476,5 +476,4 @@ def _plain_numbers(column: pd.Series[Any]) -> pd.Series[Any] | None:
 
 
 def _as_words(cells: Any) -> pd.Series[Any]:
-    """Return cells as words, None where they are empty."""
     return pd.Series([text.strip() or None for text in texts_of(cells)], dtype=object)

@@ -24,15 +24,8 @@ if TYPE_CHECKING:
 
 _NETWORKS: dict[str, Any] = {"hidden": (100, 10), "steps": 1000}
 _OPTIMISTIC: dict[str, Any] = _NETWORKS | {"optimism": 0.01}
-_GAUSSIAN: dict[str, Any] = {
-    "first": 0,
-    "model": GPModel(
-        lengthscale=1.0,
-        noise=0.5,
-        ard=False,
-        priors=GammaPriors(signal=(1.0, 1.0), lengthscale=(2.5, 2.5), noise=(1.0, 1.0)),
-    ),
-}
+_PRIORS = GammaPriors(signal=(1.0, 1.0), lengthscale=(2.5, 2.5), noise=(1.0, 1.0))
+_GAUSSIAN: dict[str, Any] = {"first": 0, "model": GPModel(lengthscale=1.0, noise=0.5, ard=False, priors=_PRIORS)}
 
 
 def _linear(*, batch: int, rounds: int, omega: float = 1.0, ridge: float = 1.0, starts: int = 10) -> Any:
@@ -57,7 +50,6 @@ def _gaussian(
     noise: float = -8.0,
     steps: int = 50,
 ) -> PoolGaussian:
-    """Return upper bounds of a Gaussian process."""
     return PoolGaussian("GP", batch, rounds, beta=beta, model=_model(family, ard, noise, steps))
 
 
@@ -72,7 +64,6 @@ def _hits(
     noise: float = -8.0,
     steps: int = 50,
 ) -> PoolGaussian:
-    """Return the probability of a hit by a Gaussian process."""
     model = _model(family, ard, noise, steps)
     return PoolGaussian(
         "probability of a hit", batch, rounds, score_by="hits", share=share, threshold=threshold, model=model

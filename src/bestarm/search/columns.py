@@ -32,9 +32,7 @@ _COUNTERS = re.compile(
     + r"|(?:(?:lfd|std)[ .]*)*(?:nr|pos|s\.? ?no|run|run ?order|order|entry)\.?"
 )
 _IDENTIFIER = re.compile(r"(.*[\W_])?id")  # beside a column of names
-_NUMBERED = re.compile(
-    r"(?:(?:.*[\W_])?(?:id|nr|no|number|nummer|order|run|entry)|sampleid|runorder)\W*"
-)  # whole, first
+_NUMBERED = re.compile(r"(?:(?:.*[\W_])?(?:id|nr|no|number|nummer|order|run|entry)|sampleid|runorder)\W*")  # whole, 1st
 _AROUND = re.compile(
     r"^(?:%|mean|avg|average|mittelwert)[\s_.-]+|[\s_.-]+(?:(?:rep(?:licate)?|mean|avg|average)[\s_.-]*)?\d*$"
 )
@@ -65,9 +63,8 @@ def find_column(header: Sequence[str], wanted: Sequence[str]) -> int | None:
 def error_columns(header: Sequence[str], beside: Iterable[str] = ()) -> list[tuple[int, str]]:
     """Return places of columns that tell errors of a reward, and what: ``sem``, ``sd``, ``n``, or nothing."""
     plain = [re.sub(r"[\W_]", "", label.casefold()) for label in header]
-    plain = [
-        "" if word == "uncertainty" and {"predicted", "novelty"} <= {*plain} else word for word in plain
-    ]  # of `why`
+    if {"predicted", "novelty", "uncertainty"} <= {*plain}:  # of `why`
+        plain[plain.index("uncertainty")] = ""
     around = {re.sub(r"[\W_]", "", label.casefold()) for label in beside} - {""}
     found = []
     for place, word in enumerate(plain):

@@ -178,7 +178,6 @@ def _write_plate(shown: Round, campaign: Campaign, plate: int, free: list[str]) 
 
 
 def _show(shown: Round, written: tuple[pd.DataFrame, Path]) -> None:
-    """Print a batch and where its plate map is."""
     table, path = written
     print(table.drop(columns=["phenotype", "nearest"]).to_string(index=False))
     if not math.isnan(shown.expected_hits):

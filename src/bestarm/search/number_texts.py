@@ -45,18 +45,14 @@ DATE = re.compile(
 )
 _ONE = r"[+-]?[0-9]+(?:[.,][0-9]+)?"
 _POWER = re.compile(rf"(?:{_ONE}\s*[x×*·]\s*)?10\s*(?:\^|\*\*)\s*[-+−]?[0-9]+\s*\D*|{_ONE}[⁻⁰¹²³⁴-⁹]+\s*\D*")
-_MINUTES = "give minutes or hours as one number"
+_TIME = re.compile(
+    r"(?:\d+ days?, )?\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[AP]M)?|\d+ ?h ?\d+( ?m(in)?)?|\d+ ?m(in)? ?\d+ ?s",
+    re.IGNORECASE,
+)
 SHAPES = (
     ("a limit", re.compile(rf"[<>≤≥]=?\s*{_ONE}\s*\D*"), "give the limit itself as a number"),
     ("a date", DATE, "drop the column, or give a number of days"),
-    (
-        "a time",
-        re.compile(
-            r"(?:\d+ days?, )?\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[AP]M)?|\d+ ?h ?\d+( ?m(in)?)?|\d+ ?m(in)? ?\d+ ?s",
-            re.IGNORECASE,
-        ),
-        _MINUTES,
-    ),
+    ("a time", _TIME, "give minutes or hours as one number"),
     ("a fraction", re.compile(r"[+-]?\d*\s*[¼-¾⅐-⅞]|\d+ \d+/\d+"), "give it as one number"),
     ("a number in brackets, or before its sign", re.compile(rf"\(\s*{_ONE}\s*\)|{_ONE}-"), "write it as 5 or -5"),
     ("a number with something before it", re.compile(rf"(?:CHF|EUR|USD|GBP|pH|kr|Fr|')\.?\s*{_ONE}"), "write it alone"),
@@ -147,7 +143,6 @@ def _sign_of(body: str) -> str:
 
 
 def _value(body: str, decimal: str) -> float:
-    """Return a number that has this decimal sign."""
     other = "," if decimal == "." else "."
     text = re.sub(rf"['’{_BLANKS}]", "", body).replace(other, "")
     return float(text.replace(decimal, "."))

@@ -165,7 +165,6 @@ class Shown:
         return explained_shares(self.search.candidates, self.predicted)
 
     def in_units(self, values: Any) -> Any:
-        """Return what is maximised as it is shown."""
         return of_prediction(values, self.search.aim)
 
 
@@ -335,7 +334,6 @@ PANELS: dict[str, Callable[[Shown, Axes], str]] = {
 def plot(
     search: Any, panels: str | Sequence[str] = (), *, features: Sequence[str] = (), refits: int | None = None
 ) -> Figure:
-    """Return a figure of a search, see `bestarm.Search.plot`."""
     wanted = [panels] if isinstance(panels, str) else list(panels) or list(PANELS)
     if unknown := [name for name in wanted if name not in PANELS]:
         raise ValueError(f"there is no panel {unknown[0]!r}; there are: {', '.join(PANELS)}.")

@@ -201,7 +201,6 @@ class PoolGP(PoolPolicy):
         return Ask(chosen, np.ones_like(chosen))
 
     def _choose(self, state: PoolGPState, r: int, size: int) -> IntArray:
-        """Return the batch of one replication."""
         gp, free, rule, own = state.gp, state.available[r], self.policy.rule, self.policy.acquisition
         bound = own if isinstance(own, UpperBound) else UpperBound()  # which ranks genes beside the policy's choice
         width = ucb_width(len(free), max(state.round, 1), bound.delta, bound.beta_scale)

@@ -18,7 +18,6 @@ _within = threading.local()
 
 
 def _watched() -> bool:
-    """Return whether somebody looks on at a terminal."""
     return bool(getattr(sys.stderr, "isatty", lambda: False)())
 
 

@@ -30,7 +30,6 @@ class HitCounter(Observed):
     found: list[IntArray] = field(default_factory=list)
 
     def tell(self, state: Any, asked: Ask, totals: FloatArray) -> None:
-        """Update the policy, and count."""
         self.found.append((self.hits[asked.arms] & (asked.counts > 0)).sum(axis=1))
         super().tell(state, asked, totals)
 

@@ -62,7 +62,6 @@ def lines_of(search: Any, *, patient: bool = True) -> list[tuple[str, str]]:
 
 
 def best_of(search: Any) -> str:
-    """Return the best candidate measured so far in words."""
     means = search._status.means()
     ranked = search._ranked(means)
     if not ranked:
@@ -84,7 +83,6 @@ def next_step(search: Any, known: dict[str, int]) -> str:
 
 
 def as_html(search: Any) -> str:
-    """Return a short table for notebooks."""
     rows = "".join(
         f'<tr><th style="text-align:left;vertical-align:top">{html.escape(label)}</th>'
         f'<td style="text-align:left">{html.escape(text)}</td></tr>'
@@ -180,9 +178,8 @@ def _log_of(search: Any) -> str:
         "version": [each.version for each in search.rounds],
     }
     rounds = pd.DataFrame(columns)
-    history = search.history.assign(
-        reward=[f"{value:.6g}" if value == value else "failed" for value in search.history["reward"]]
-    )
+    history = search.history
+    history["reward"] = [f"{value:.6g}" if value == value else "failed" for value in history["reward"]]
     batches = _soft("No batch was asked for.") if rounds.empty else _table(rounds)
     label = f"{counted(len(history), 'measurement')} in the order of telling (round 0: before the first batch)"
     return f"{batches}<details><summary>{label}</summary>{_table(history)}</details>"

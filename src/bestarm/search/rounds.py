@@ -260,7 +260,6 @@ class CandidateStatus:
         return NOT_DONE if name in self.not_done else UNMEASURED
 
     def copy(self) -> "CandidateStatus":
-        """Return a copy that changes by itself."""
         kept = {f.name: copy(getattr(self, f.name)) for f in fields(self)}
         return CandidateStatus(**kept | {"values": {name: list(values) for name, values in self.values.items()}})
 
@@ -407,8 +406,5 @@ def _taken(values: list[float], value: float) -> bool:
 def _shown(value: float) -> str:
     """Return a measurement with what is known of its error."""
     sem, n = error_of(value)
-    return (
-        ("failed" if value != value else f"{value:g}")
-        + (f" ± {sem:g}" if sem == sem else "")
-        + (f" (n = {n:g})" if n != 1.0 else "")
-    )
+    shown = "failed" if value != value else f"{value:g}"
+    return shown + (f" ± {sem:g}" if sem == sem else "") + (f" (n = {n:g})" if n != 1.0 else "")

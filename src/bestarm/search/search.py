@@ -152,9 +152,8 @@ class Search:
             return
         if isinstance(policy, Choice):
             threshold = reward(self._hits, self.aim) if isinstance(self._hits, float) else None
-            self._choice = self.policy = policy.aimed_at(
-                share=share_of(self._hits, len(found.names)), threshold=threshold
-            )
+            share = share_of(self._hits, len(found.names))
+            self._choice = self.policy = policy.aimed_at(share=share, threshold=threshold)
         self._begin()
         self._view(self._plan(1))  # refuses features, or components, by which nothing can be told apart
 
@@ -476,12 +475,8 @@ class Search:
             means = self._status.means()
             good = self._ranked(means)
             if self._status.values and not good:
-                warnings.warn(
-                    f"{self._choice.name}: nothing was learned, since every measurement failed; tell rewards that are "
-                    "numbers.",
-                    NothingLearned,
-                    stacklevel=2,
-                )
+                said = "nothing was learned, since every measurement failed; tell rewards that are numbers."
+                warnings.warn(f"{self._choice.name}: {said}", NothingLearned, stacklevel=2)
             if isinstance(self._choice, CustomPolicy) and n == 1 and good:
                 policy, state = self._replayed()
                 good = [self._candidates.names[int(policy.recommend(state)[0, 0])]]
@@ -513,16 +508,15 @@ class Search:
                 raise ValueError("nothing can be predicted before a reward is told; tell a table of measurements.")
             mean, deviation = prediction
             names = self._candidates.names
-            table = pd.DataFrame(
-                {
-                    "name": pd.Series(list(names), dtype=object),
-                    "state": self.states.to_numpy(),
-                    "value": [mean_of(self._status.values.get(name, ())) for name in names],
-                    "mean": of_prediction(mean, self.aim),
-                    "deviation": deviation,
-                    "best": explanations.chances_of_the_best(mean, deviation, m, self.seed),
-                }
-            )
+            columns = {
+                "name": pd.Series(list(names), dtype=object),
+                "state": self.states.to_numpy(),
+                "value": [mean_of(self._status.values.get(name, ())) for name in names],
+                "mean": of_prediction(mean, self.aim),
+                "deviation": deviation,
+                "best": explanations.chances_of_the_best(mean, deviation, m, self.seed),
+            }
+            table = pd.DataFrame(columns)
             if (hits := self._hits) is not None:
                 share = share_of(hits, len(mean)) or 0.0  # the reward above which the model expects so many
                 least = reward(hits, self.aim) if isinstance(hits, float) else expected_quantile(mean, deviation, share)

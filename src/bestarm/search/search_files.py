@@ -111,7 +111,6 @@ def content_of(search: Any, own: str, generation: int) -> bytes:
 
 
 def as_text(meta: Any) -> bytes:
-    """Return a log as people can read it."""
     return (json.dumps(meta, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 

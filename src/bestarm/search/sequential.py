@@ -56,7 +56,6 @@ class SequentialSearch:
             raise
 
     def tell(self, table: Any) -> None:
-        """Learn the rewards of what was asked."""
         names = None if self.candidates is None else self.candidates.names
         told = measurements(table, names)
         if told.to_come:
@@ -119,7 +118,6 @@ class SequentialSearch:
                 )
 
     def table(self, arms: Any, counts: Any) -> pd.DataFrame:
-        """Return what is to be measured as a table."""
         pulled = np.repeat(arms, counts)
         table = pd.DataFrame({"name": pd.Series([self.name(int(arm)) for arm in pulled], dtype=object)})
         table["pull"] = table.groupby("name").cumcount() + 1

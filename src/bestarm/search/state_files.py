@@ -243,7 +243,6 @@ def _renamed(key: str, value: Any) -> tuple[str, Any]:
 
 
 def in_words(described: Any) -> str:
-    """Return a description of a policy in one line."""
     if not isinstance(described, dict):
         return repr(described)
     if "tuple" in described:

@@ -51,27 +51,21 @@ def read_table_file(path: str | Path, notes: list[str]) -> TableFile:
     path = Path(path)
     if path.is_dir():
         raise ValueError(f"{path} is a folder, no file; name the table in it.")
+    if not path.exists():
+        raise ValueError(f"there is no file {path}; write one, names in the first column and a header above them.")
+    if path.suffix.lower() in _EXCEL:
+        return _read_excel(path, notes)
+    content = path.read_bytes()
+    if content.startswith(_NO_TEXT):
+        raise ValueError(f"{path} is a spreadsheet or an archive, no text; save it as CSV (UTF-8), or call it .xlsx.")
     try:
-        if path.suffix.lower() in _EXCEL:
-            return _read_excel(path, notes)
-        content = path.read_bytes()
-        if content.startswith(_NO_TEXT):
-            raise ValueError(
-                f"{path} is a spreadsheet or an archive, no text; save it as CSV (UTF-8), or call it .xlsx."
-            )
         text = content.decode("utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig")
-        if text.lstrip().startswith(("{", "[{", "<")):
-            raise ValueError(f"{path} is JSON, XML or a page of the web, no table; save it as CSV (UTF-8).")
-        if "\0" in text:
-            raise ValueError(
-                f"{path} has the character U+0000, as UTF-16 without its mark has; save it as CSV (UTF-8)."
-            )
-    except FileNotFoundError:
-        raise ValueError(
-            f"there is no file {path}; write one, names in the first column and a header above them."
-        ) from None
     except UnicodeDecodeError:
         raise ValueError(f"{path} is no text in UTF-8; save it as CSV (UTF-8), not as a spreadsheet.") from None
+    if text.lstrip().startswith(("{", "[{", "<")):
+        raise ValueError(f"{path} is JSON, XML or a page of the web, no table; save it as CSV (UTF-8).")
+    if "\0" in text:
+        raise ValueError(f"{path} has the character U+0000, as UTF-16 without its mark has; save it as CSV (UTF-8).")
     return _read_text(path, text, notes)
 
 
@@ -112,7 +106,6 @@ def _read_text(path: Path, text: str, notes: list[str]) -> TableFile:
 
 
 def _rows_of(path: Path, text: str, separator: str, most: int | None = None) -> list[tuple[int, list[str]]]:
-    """Return the rows that are not empty, with their lines."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     try:
         read = ((reader.line_num, [_GUARDED.sub(r"\1", part) for part in parts]) for parts in reader if any(parts))
@@ -231,11 +224,8 @@ def _is_header(head: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
         return False
     labels, numbers = [part.strip() for part in below[0]], _has_numbers(below[1]) and not _has_numbers(below[0])
     merged = len(set(head)) < len(head) or any(label.casefold() in _NAMES for label in labels)
-    return (
-        (labels[0].casefold() == "name" or (numbers and merged))
-        and "" not in labels
-        and len(set(labels)) == len(labels)
-    )
+    distinct = "" not in labels and len(set(labels)) == len(labels)
+    return distinct and (labels[0].casefold() == "name" or (numbers and merged))
 
 
 def _are_units(columns: Sequence[Sequence[str]]) -> bool:
@@ -285,8 +275,6 @@ def _read_excel(path: Path, notes: list[str]) -> TableFile:
         from openpyxl import load_workbook
     except ImportError:
         raise ImportError("Excel files need openpyxl: pip install 'bestarm[excel]'", name="openpyxl") from None
-    if not path.is_file():
-        raise FileNotFoundError(path)
     try:
         book = load_workbook(path, read_only=True, data_only=True)
         for sheet in filter(lambda s: hasattr(s, "reset_dimensions"), book.worksheets):
@@ -357,7 +345,6 @@ def _say_hidden(name: str, sheet: Any, header: int, notes: list[str]) -> None:
 
 
 def _cell(value: Any) -> str:
-    """Return a cell of a spreadsheet as text."""
     if value is None:
         return ""
     if isinstance(value, bool):
