@@ -19,7 +19,7 @@ from bestarm.search import genes as named_genes
 from bestarm.search.campaign import Campaign
 from bestarm.search.candidates import read_features
 from bestarm.search.choices import Choice, parsed_settings
-from bestarm.search.genes import TABLE, approved_symbols, match, matched, places, registered_table, wells_of
+from bestarm.search.genes import TABLE, approved_symbols, matched, places, registered_table, wells_of
 from bestarm.search.tables import averaged, read_wells
 from bestarm_lab.datasets import registry
 
@@ -210,10 +210,10 @@ def test_outdated_symbols_are_mapped_both_ways_and_counted(hgnc):
     """To the one approved symbol; not a symbol that is approved itself, an ambiguous one, or one that is there."""
     approved = approved_symbols(hgnc)
     assert approved == {"OLD1": "NEW1", "OLD2": "NEW2", "X": "NEW3"}
-    found = match(["OLD1", "NEW2", "TWO", "NEW3", "G"], ["NEW1", "OLD2", "G"], approved)
-    assert found == {"OLD1": "NEW1", "NEW2": "OLD2", "G": "G"}
-    assert match(["OLD1"], ["OLD1", "NEW1"], approved) == {"OLD1": "OLD1"}, "a name that is there stays"
-    assert match(["NEW1"], ["OLD1", "G"], approved) == {"NEW1": "OLD1"}
+    wanted = ["NEW1", "OLD2", None, None, "G"]
+    assert matched(["OLD1", "NEW2", "TWO", "NEW3", "G"], ["NEW1", "OLD2", "G"], approved, [], "") == wanted
+    assert matched(["OLD1"], ["OLD1", "NEW1"], approved, [], "") == ["OLD1"], "a name that is there stays"
+    assert matched(["NEW1"], ["OLD1", "G"], approved, [], "") == ["OLD1"]
     notes = []
     found = matched(["OLD1", "G", "TWO", "OLD1"], ["NEW1", "G"], approved, notes, "ph.csv")
     assert found == ["NEW1", "G", None, "NEW1"]

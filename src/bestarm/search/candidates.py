@@ -457,22 +457,21 @@ def _plain_numbers(column: pd.Series[Any]) -> pd.Series[Any] | None:
     """Return a column of a frame as numbers if pandas holds it so; None for texts and other objects."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         return None
-    if pd.api.types.is_bool_dtype(column.dtype) or pd.api.types.is_numeric_dtype(column.dtype):
+    numeric = pd.api.types.is_bool_dtype(column.dtype) or pd.api.types.is_numeric_dtype(column.dtype)
+    if numeric:
         if pd.api.types.is_complex_dtype(column.dtype):
             raise ValueError(f"column {column.name!r} has complex numbers; give their parts as two columns.")
         values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-        if np.isinf(values).any():
-            raise ValueError(f"features must be finite, got an infinite one in column {column.name!r}; correct it.")
-        return pd.Series(values)
-    known = column[~pd.isna(column).to_numpy()]
-    if pd.api.types.is_datetime64_any_dtype(column.dtype) or any(isinstance(v, date) for v in known):
-        raise ValueError(f"column {column.name!r} has dates, no features; drop it, or give a number of days.")
-    kinds = str | bool | np.bool_ | REAL
-    if odd := [v for v in known if not isinstance(v, kinds)]:
-        raise ValueError(f"column {column.name!r} has a {type(odd[0]).__name__}, no number and no word; drop it.")
-    if any(isinstance(v, float | np.floating) and np.isinf(v) for v in known):
+    else:
+        known = column[~pd.isna(column).to_numpy()]
+        if pd.api.types.is_datetime64_any_dtype(column.dtype) or any(isinstance(v, date) for v in known):
+            raise ValueError(f"column {column.name!r} has dates, no features; drop it, or give a number of days.")
+        if odd := [v for v in known if not isinstance(v, str | bool | np.bool_ | REAL)]:
+            raise ValueError(f"column {column.name!r} has a {type(odd[0]).__name__}, no number and no word; drop it.")
+        values = np.array([v for v in known if isinstance(v, float | np.floating)], dtype=np.float64)
+    if np.isinf(values).any():
         raise ValueError(f"features must be finite, got an infinite one in column {column.name!r}; correct it.")
-    return None
+    return pd.Series(values) if numeric else None
 
 
 def _as_words(cells: Any) -> pd.Series[Any]:

@@ -160,9 +160,7 @@ def candidates_of(meta: Any, content: bytes) -> Candidates:
         raise ValueError
     numeric = iter(numbers.T)
     table = {
-        column["name"]: pd.Series(next(numeric) if column["kind"] == "number" else column["words"], dtype=kind)
-        for column in columns
-        for kind in ("float64" if column["kind"] == "number" else "object",)
+        c["name"]: next(numeric) if c["kind"] == "number" else pd.Series(c["words"], dtype="object") for c in columns
     }
     frame = pd.DataFrame(table, index=range(len(names)))
     return Candidates(tuple(names), frame, tuple(map(str, meta["report"])))
