@@ -323,11 +323,11 @@ def importance(shown: Shown, axis: Axes) -> str:
     return f"Share of the variance of predictions that each feature explains alone (correlation ratio): {values}.{more}"
 
 
-PANELS: dict[str, Callable[[Shown, Axes], str]] = {
-    "best": best_so_far,
-    "predicted": predicted_against_measured,
-    "map": map_of_candidates,
-    "importance": importance,
+PANELS: dict[str, tuple[str, Callable[[Shown, Axes], str]]] = {  # with their headings in a report
+    "best": ("The best so far", best_so_far),
+    "predicted": ("Predicted against measured", predicted_against_measured),
+    "map": ("What the search expects of each candidate", map_of_candidates),
+    "importance": ("Which features matter for the predictions", importance),
 }
 
 
@@ -358,7 +358,7 @@ def figure_of(shown: Shown, panels: Sequence[str], width: float = 5.2) -> Figure
     with matplotlib.rc_context(STYLE):
         figure = Plot(figsize=(width * columns, 0.71 * width * rows))
         axes = figure.subplots(rows, columns, squeeze=False).ravel()
-        texts = [PANELS[name](shown, axis) for name, axis in zip(panels, axes, strict=False)]
+        texts = [PANELS[name][1](shown, axis) for name, axis in zip(panels, axes, strict=False)]
         for axis in axes[len(panels) :]:
             axis.set_axis_off()
     figure.set_label("\n".join(texts))

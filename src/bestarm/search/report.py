@@ -18,12 +18,6 @@ _QUICK = 200_000  # numbers in a table of candidates
 _AIMS = {"max": "large rewards", "min": "small rewards", "both": "rewards of large size"}
 _MOST_ROWS = 2000  # of a table on the page
 _DPI = 130
-_HEADINGS = {
-    "best": "The best so far",
-    "predicted": "Predicted against measured",
-    "map": "What the search expects of each candidate",
-    "importance": "Which features matter for the predictions",
-}
 _CSS = """
 :root { color-scheme: light dark; --ink: #1b1b1b; --paper: #fff; --line: #d0d0d0; --soft: #595959 }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6e6e6; --paper: #16181b; --line: #44484d; --soft: #b0b0b0 } }
@@ -156,7 +150,7 @@ def _next_batch(search: Any) -> str:
 def _figures(plots: Any, search: Any, refits: int | None) -> Iterable[tuple[str, str]]:
     """Yield a section for each panel: the picture with its alternative text, which is its caption, too."""
     shown = plots.Shown(search, refits=refits)
-    for name, title in _HEADINGS.items():
+    for name, (title, _) in plots.PANELS.items():
         figure = plots.figure_of(shown, [name], width=7.2)
         text = plots.describe(figure)
         file = io.BytesIO()

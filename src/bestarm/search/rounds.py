@@ -158,19 +158,14 @@ def chunks_of(
     for name, value in new:
         latest.setdefault(name, []).append(value)
     place = {name: i for i, name in enumerate(order)}
-    used: dict[str, int] = {}
+    left = {name: iter(values) for name, values in latest.items()}
     found = []
     tables = [*([name for name, _ in each.told] for each in rounds), [name for name, _ in new]]
     if together:
         first = sorted((name for names in tables[:together] for name in names), key=place.__getitem__)
         tables = [first if repeats else list(dict.fromkeys(first)), *tables[together:]]
-    for names in tables:
-        if not names:
-            continue
-        values = []
-        for name in names:
-            values.append(latest[name][used.get(name, 0)])
-            used[name] = used.get(name, 0) + 1
+    for names in filter(None, tables):
+        values = [next(left[name]) for name in names]
         own = np.array([errors.get(name, (math.nan, 1.0)) for name in names]).reshape(-1, 2) if errors else None
         places = np.array([place[name] for name in names], np.int64)
         found.append(Chunk(places, np.array(values, dtype=np.float64), own))
