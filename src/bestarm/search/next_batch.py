@@ -90,10 +90,8 @@ class Plan:
     since: int = 0
 
     def __post_init__(self) -> None:
-        check_whole("batch", self.batch, 1)
-        check_whole("seed", self.seed, 0)
-        check_whole("since", self.since, 0)
-        check_whole("components", self.components, 0)
+        for name, least in {"batch": 1, "seed": 0, "since": 0, "components": 0}.items():
+            check_whole(name, getattr(self, name), least)
         object.__setattr__(self, "aim", aim_of(self.aim))
 
     def described(self) -> dict[str, Any]:

@@ -168,10 +168,8 @@ class Search:
         self._since = 0  # batches asked for before the policy took over
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = dict(self.__dict__)
+        kept = self.__dict__ | {"_cache": ReplayCache(), "_views": {}}
         del kept["_lock"]
-        if self._choice is not None:
-            kept["_cache"], kept["_views"] = ReplayCache(), {}
         return kept
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
