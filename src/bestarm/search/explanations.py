@@ -11,7 +11,7 @@ from scipy.special import ndtr
 from bestarm.interface import FloatArray, IntArray
 from bestarm.search.errors import mean_of
 from bestarm.search.next_batch import Plan
-from bestarm.search.rounds import Round, Suggestion, Values, of_prediction, reward
+from bestarm.search.rounds import Round, Suggestion, Values, aim_of, of_prediction, reward
 
 TOP_SHARE = 0.05  # of the measured candidates, by which a hit is defined if nobody says from which value
 FEWEST = 20  # measured candidates for that
@@ -85,7 +85,7 @@ def expected_hits(
     errors = [
         reward(means[s.name], plan.aim) - of_prediction(s.predicted, plan.aim)
         for each in rounds
-        if Plan.of(each.settings).aim == plan.aim
+        if aim_of(each.settings["aim"]) == plan.aim
         for s in each.suggested
         if not (math.isnan(s.predicted) or math.isnan(means.get(s.name, math.nan)))
     ]
@@ -100,8 +100,7 @@ def learned(rounds: Sequence[Round], known: Values) -> dict[str, float]:
     """Return what the last batch taught; Spearman's ``rank_correlation`` is NaN for fewer than three measured."""
     if not rounds:
         return {}
-    last = rounds[-1]
-    aim = Plan.of(last.settings).aim
+    last, aim = rounds[-1], rounds[-1].settings["aim"]
     there = [s for s in last.suggested if s.name in known]
     rewards = np.array([reward(mean_of(known[s.name]), aim) for s in there])
     predicted = np.array([of_prediction(s.predicted, aim) for s in there])
