@@ -45,10 +45,8 @@ tuned = bestarm.BatchSearchCV(sklearn.tree.DecisionTreeClassifier(), space, n_it
 assert 1 <= tuned.fit(x, x[:, 0] > 0).best_params_["max_depth"] < 30
 """
 _EXCEL = """
-from pathlib import Path
-import bestarm
-from bestarm.search.table_files import write_excel
-write_excel(Path("c.xlsx"), ["name", "x"], [["1.10", 1.5], ["1.1", 2.5]])
+import bestarm, pandas
+pandas.DataFrame({"name": ["1.10", "1.1"], "x": [1.5, 2.5]}).to_excel("c.xlsx", index=False)
 assert bestarm.Search("c.xlsx", "random").candidates.names == ("1.10", "1.1")
 """
 _PLOT = """

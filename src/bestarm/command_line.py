@@ -3,6 +3,7 @@
 import argparse
 import errno
 import io
+import os
 import sys
 from importlib.metadata import EntryPoint
 
@@ -39,7 +40,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser, brought = _parser()
     given = parser.parse_args(arguments)
     try:
-        return int(given.run(given))
+        status = int(given.run(given))
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:  # whoever read what was printed has gone
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141  # what a shell says of it
     except ImportError as error:
         entry = brought[given.command]
         extras = f"{entry.dist.name if entry.dist else 'bestarm'}[{','.join(entry.extras)}]"

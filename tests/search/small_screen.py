@@ -48,7 +48,6 @@ class Lab:
         self.phenotypes.write_text("gene,phenotype\n")
 
     def given(self, *arguments: str, policy: str = "mean_opt", batch: int = 4) -> list[str]:
-        """Return the words of a command."""
         small = SMALL if policy in NETWORKS and "--check" not in arguments else []
         given = ["suggest", str(self.features), str(self.phenotypes), "--batch", str(batch), "--policy", policy]
         return [*given, *small, *arguments]
@@ -76,7 +75,6 @@ class Lab:
         self.add(*(f"{name},{'failed' if name in failed else values[name]}" for name in names))
 
     def add(self, *rows: str) -> None:
-        """Append rows."""
         with open(self.phenotypes, "a") as file:
             file.writelines(f"{row}\n" for row in rows)
 

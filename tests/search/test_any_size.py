@@ -17,7 +17,6 @@ SETTINGS = {name: {"steps": 60} for name in NETWORKS}
 
 
 def predicted(name, rewards):
-    """Return the mean and deviation that a policy predicts after twelve rewards."""
     search = Search(TABLE, name, seed=3, **SETTINGS.get(name, {}))
     search.tell(pd.DataFrame({"name": TABLE.index[: len(rewards)], "reward": np.asarray(rewards)}))
     found = search.predict()

@@ -27,7 +27,6 @@ def told(policy="gp", **columns):
 
 
 def at(search, name="c5"):
-    """Return mean and deviation of a candidate's prediction."""
     return search.predict().set_index("name").loc[name, ["mean", "deviation"]].to_numpy(dtype=float)
 
 
@@ -167,7 +166,7 @@ def test_resumption_is_bit_equal(policy, tmp_path):
     formats = {}
     for name, search in {"with": searches[0], "without": told()}.items():
         search.save(tmp_path / f"{name}.zip")
-        formats[name] = parts_of(tmp_path / f"{name}.zip")["search.json"][:20]
+        formats[name] = parts_of((tmp_path / f"{name}.zip").read_bytes())["search.json"][:20]
     assert [b'"format": 5' in formats["with"], b'"format": 3' in formats["without"]] == [True, True]
 
 

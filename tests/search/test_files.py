@@ -122,7 +122,6 @@ CHANGES = {
 
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_file_that_was_changed_inside_is_refused(name, tmp_path):
-    """In one line, whatever its checksums say."""
     _, path = a_file(tmp_path)
     changed(path, CHANGES[name])
     refuses(lambda: Search.load(path), r"damaged|do not trust this file")
@@ -192,7 +191,6 @@ def campaigner(path, name, tries):
 
 
 def test_two_processes_on_one_campaign(tmp_path):
-    """Four of them at once: each result is there in the end."""
     _, path = a_file(tmp_path)
     context = multiprocessing.get_context("fork")
     names = ["c10", "c11", "c12", "c13"]
@@ -207,7 +205,6 @@ def test_two_processes_on_one_campaign(tmp_path):
 
 
 def test_threads_on_one_search(tmp_path):
-    """Each tells, asks and saves; nothing is lost and no save fails."""
     search = Search(TABLE, "random")
 
     def work(number):
@@ -251,7 +248,6 @@ def test_killed_in_the_middle_of_a_save_fifty_times(tmp_path):
 
 @pytest.mark.parametrize("where", ["fsync", "replace"])
 def test_a_full_disk_leaves_the_last_file(where, tmp_path, monkeypatch):
-    """The error names the file itself, and nothing else is left."""
     search, path = a_file(tmp_path)
     before = path.read_bytes()
 
@@ -268,7 +264,6 @@ def test_a_full_disk_leaves_the_last_file(where, tmp_path, monkeypatch):
 
 
 def test_a_folder_that_is_not_there_or_cannot_be_written(tmp_path, monkeypatch):
-    """In the words of the system, with the name that was given."""
     search, _ = a_file(tmp_path)
     absent, said = tmp_path / "none" / "s.zip", r"No such file or directory: '.*none/s\.zip'"
     refuses(lambda: search.save(absent), said, FileNotFoundError)
@@ -281,7 +276,6 @@ def test_a_folder_that_is_not_there_or_cannot_be_written(tmp_path, monkeypatch):
 
 
 def test_a_policy_that_no_file_can_hold(tmp_path):
-    """One of another library searches, but is not saved."""
     from dataclasses import dataclass
 
     from bestarm.policies.batch_search import RandomBatch

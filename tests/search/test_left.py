@@ -17,7 +17,6 @@ WITH = ("gp", "hits", "gp_bucb", "thompson", "dpp_sample")
 
 
 def begun(policy="gp", n=80, told=20, **settings) -> tuple[Search, np.ndarray]:
-    """Return a search that was told some rewards, and all rewards."""
     x = np.random.default_rng(2).uniform(size=(n, 2))
     y = np.sin(3 * x[:, 0]) + x[:, 1]
     search = Search(pd.DataFrame(x, index=[f"c{i}" for i in range(n)], columns=["a", "b"]), policy, **settings)
@@ -46,7 +45,6 @@ def test_draws_have_the_law_of_the_posterior(family, exact, monkeypatch):
 
 
 def test_what_others_predict_is_that_of_fits_without_the_measurement():
-    """By the formulas with all, against a regression for each."""
     rng = np.random.default_rng(1)
     x, y = rng.uniform(size=(10, 2)), rng.normal(size=10)
     p = SmoothGP().fitted(x, y)
@@ -142,7 +140,6 @@ def test_the_same_seed_gives_the_same_answer_and_the_best_at_the_end_is_certain(
 
 
 def test_of_many_candidates_it_takes_random_features(monkeypatch):
-    """The two ways agree on the same search."""
     search, _ = begun(n=2600, told=60)
     many = search.left("2%")
     monkeypatch.setattr(any_size, "_EXACT", 5000)

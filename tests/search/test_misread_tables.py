@@ -7,7 +7,7 @@ import zipfile
 import numpy as np
 import pandas as pd
 import pytest
-from refusals import refuses
+from refusals import refuses, refusing
 
 from bestarm import Candidates, Search
 from bestarm.search.candidates import read_features
@@ -19,7 +19,6 @@ IDS = "id,T\n" + "".join(f"{i},{20 + i * 7 % 5}\n" for i in range(1, 7))
 
 @pytest.fixture
 def file(tmp_path):
-    """Return a function that writes a file."""
 
     def write(text, name="t.csv"):
         path = tmp_path / name
@@ -34,7 +33,6 @@ def search(names="abcd"):
 
 
 def told(source, names="abcd", **keywords):
-    """Return what a search knows after a table, and its notes."""
     one = search(names) if isinstance(names, str) else Search(names)
     one.tell(source, **keywords)
     return dict(one.history[["name", "reward"]].values.tolist()), one.notes
@@ -71,37 +69,40 @@ def test_candidates_are_those_of_the_table(text, names, columns, file):
     assert list(found.table.columns) == columns
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        (
-            "compound,rpm\na,1,500\nb,2,000\nc,3,500\n",
-            "a field more than the header, 'a,1,500', as commas within numbers",
-        ),
-        ("name\tx\na,1\nb,2\nc,3\n", "has another separator than the rows"),
-        ('name\tsolvent\tx\na\tDMF\t1\nb\t"\t2\nc\t"\t3\nd\tTHF\t4\n', "line 4: a quotation mark .* takes whole rows"),
-        ("name,g\na,98\nb,140H\nc,3O\nd,101\n", "column 'g' of b is '140H' among numbers"),
-        ("name,x\na,1.5\nb,2.5*\nc,3.5\n", "column 'x' of b is '2.5[*]' among numbers"),
-        ("name,t\na,12h\nb,1d\n", "'12h' and '1d', several units|'1d' and '12h', several units"),
-        ("name,t\na,o/n\nb,2d\nc,4d\n", "column 't' of a is 'o/n' among numbers"),
-        ("name,x\na,1\nb,2\nMean,1.5\nSD,0.7\nCV%,47\n", "one of the last rows is called 'Mean'"),
-        ("name;x\na;1\nb;2\nGesamtergebnis;3\n", "the last row is called 'Gesamtergebnis'"),
-        ("name,x,y\na,1,2\nb,2,3\n* by HPLC,,\n", "by HPLC has nothing in any feature"),
-        ("name,t\na,2024/05/01\nb,2024/05/02\n", "a date"),
-        ("name,t\na,13.05.2024 14:30\nb,14.05.2024 14:30\n", "a date"),
-        ("name,t\na,5 May\nb,6 May\n", "a date"),
-        ("name,t\na,9:00 AM\nb,10:30 AM\n", "a time"),
-        ("name,t\na,00:01:30.5\nb,00:02:30.5\n", "a time"),
-        ("name,t\na,pH 5.0\nb,pH 7.4\n", "a number with something before it"),
-        ("name,t\na,'1.5\nb,'2.5\n", "a number with something before it"),
-        ("name,t\na,2-fold\nb,4-fold\n", "a number with something after it"),
-        ("name,t\na,1.23(4)\nb,1.34(5)\n", "a number with something after it"),
-        ("name,t\na,1 1/2\nb,2 1/2\n", "a fraction"),
-        ("\0name,x\na,1\nb,2\n", "the character U.0000"),
-    ],
+@refusing(
+    ("compound,rpm\na,1,500\nb,2,000\nc,3,500\n", "a field more than the header, 'a,1,500', as commas within numbers"),
+    ("name\tx\na,1\nb,2\nc,3\n", "has another separator than the rows"),
+    ('name\tsolvent\tx\na\tDMF\t1\nb\t"\t2\nc\t"\t3\nd\tTHF\t4\n', "line 4: a quotation mark .* takes whole rows"),
+    ("name,g\na,98\nb,140H\nc,3O\nd,101\n", "column 'g' of b is '140H' among numbers"),
+    ("name,x\na,1.5\nb,2.5*\nc,3.5\n", "column 'x' of b is '2.5[*]' among numbers"),
+    ("name,t\na,12h\nb,1d\n", "'12h' and '1d', several units|'1d' and '12h', several units"),
+    ("name,t\na,o/n\nb,2d\nc,4d\n", "column 't' of a is 'o/n' among numbers"),
+    ("name,x\na,1\nb,2\nMean,1.5\nSD,0.7\nCV%,47\n", "one of the last rows is called 'Mean'"),
+    ("name;x\na;1\nb;2\nGesamtergebnis;3\n", "the last row is called 'Gesamtergebnis'"),
+    ("name,x,y\na,1,2\nb,2,3\n* by HPLC,,\n", "by HPLC has nothing in any feature"),
+    ("name,t\na,2024/05/01\nb,2024/05/02\n", "a date"),
+    ("name,t\na,13.05.2024 14:30\nb,14.05.2024 14:30\n", "a date"),
+    ("name,t\na,5 May\nb,6 May\n", "a date"),
+    ("name,t\na,9:00 AM\nb,10:30 AM\n", "a time"),
+    ("name,t\na,00:01:30.5\nb,00:02:30.5\n", "a time"),
+    ("name,t\na,pH 5.0\nb,pH 7.4\n", "a number with something before it"),
+    ("name,t\na,'1.5\nb,'2.5\n", "a number with something before it"),
+    ("name,t\na,2-fold\nb,4-fold\n", "a number with something after it"),
+    ("name,t\na,1.23(4)\nb,1.34(5)\n", "a number with something after it"),
+    ("name,t\na,1 1/2\nb,2 1/2\n", "a fraction"),
+    ("\0name,x\na,1\nb,2\n", "the character U.0000"),
+    (
+        "name;x\nA;1,5\nB;2.5\n",
+        r"column 'x' has '2.5' and column 'x' has '1,5', decimal points and decimal commas; write",
+    ),
+    ("name,x\nA,1\nB,2\nTOTAL,3\n", "line 4: the last row is called 'TOTAL', as a spreadsheet's summary is"),
+    ("name,x\nA,1\nB,<2\n", "column 'x' has '<2', a limit, which is no number .*; give the limit itself as a number"),
+    ("name,s\n" + "".join(f"c{i},CC{'C' * i}O\n" for i in range(30)), "too many for a category; drop it, or give"),
+    ("name,x\n,1\nB,2\n", "line 2: a candidate without a name; name it or delete the row"),
+    ("name,reward\nA,1\nB,2\n", "has no feature, only the columns name, reward; add columns of numbers"),
 )
-def test_candidates_that_are_refused(text, words, file):
-    refuses(lambda: Candidates.of(file(text)), words)
+def test_candidates_that_are_refused(text, file):
+    Candidates.of(file(text))
 
 
 @pytest.mark.parametrize(
@@ -117,21 +118,18 @@ def test_results_are_those_of_the_table(text, known, file):
     assert told(file(text))[0] == known
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("substance,reward\na,1,5\nb,2,5\nc,12,0\n", "as commas within numbers make it"),
-        ('name,reward,comment\na,1,"cloudy\nb,2,\nc,3,5" plate\nd,4,\n', "takes whole rows into one cell"),
-        ("name,Reward (1),Reward (2)\na,5,7\n", "columns 'Reward .1.' and 'Reward .2.' may both be 'reward'"),
-        *(
-            (f"name,reward\na,{cell}\n", f"the reward of a is '{re.escape(cell)}'; give the number alone")
-            for cell in ("1.5x10^3", "5 excluded", "1 < LOQ", "5 <", "3 of 4", "10 to 20", "0x10", "2 min 30 s", "2O")
-        ),
-        ("name,reward\na,15\nb,2O\n", "the reward of b is '2O'"),
-    ],
+@refusing(
+    ("substance,reward\na,1,5\nb,2,5\nc,12,0\n", "as commas within numbers make it"),
+    ('name,reward,comment\na,1,"cloudy\nb,2,\nc,3,5" plate\nd,4,\n', "takes whole rows into one cell"),
+    ("name,Reward (1),Reward (2)\na,5,7\n", "columns 'Reward .1.' and 'Reward .2.' may both be 'reward'"),
+    *(
+        (f"name,reward\na,{cell}\n", f"the reward of a is '{re.escape(cell)}'; give the number alone")
+        for cell in ("1.5x10^3", "5 excluded", "1 < LOQ", "5 <", "3 of 4", "10 to 20", "0x10", "2 min 30 s", "2O")
+    ),
+    ("name,reward\na,15\nb,2O\n", "the reward of b is '2O'"),
 )
-def test_results_that_are_refused(text, words, file):
-    refuses(lambda: told(file(text)), words)
+def test_results_that_are_refused(text, file):
+    told(file(text))
 
 
 def test_names_are_in_the_column_that_has_candidates(file):

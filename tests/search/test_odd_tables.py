@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 from refusals import refused, refuses, refusing
 
+import bestarm
 from bestarm.search.candidates import Candidates, read_features
 from bestarm.search.search import Search
-from bestarm.search.table_files import write_excel
 
 TABLE = pd.DataFrame(
     np.random.default_rng(0).uniform(size=(20, 2)), index=[f"c{i}" for i in range(20)], columns=["x", "y"]
@@ -138,10 +138,29 @@ def test_names_that_became_numbers_in_a_file(tmp_path):
 
 test_calls_that_are_refused = refused(
     lambda call: call(Search(TABLE, "random")),
+    (lambda s: s.ask(0), "size must be a whole number of at least 1, got 0"),
+    (lambda s: s.ask(2.5), "size must be a whole number of at least 1, got 2.5"),
+    (lambda s: s.tell(frame(name=["c1"], reward=[1]), unknown="skip"), "unknown must be 'refuse' or"),
+    (lambda s: s.exclude("c1"), r"names must be a list of names or a table, got 'c1'; write \['c1'\]"),
+    (lambda s: s.exclude(["c99"]), "c99 is no candidate"),
+    (lambda s: s.predict(0), "m must be a whole number of at least 1"),
+    (lambda s: Search(TABLE, "gp_bucb", aim="up"), "aim must be one of max, min, both, or the number"),
+    (lambda s: Search(TABLE, "gp_bucb", aim=np.nan), "aim must be one of .*; got nan"),
+    (lambda s: Search(TABLE, "gp_bucb", hits=np.nan), "hits must be finite, got nan"),
+    (lambda s: Search(TABLE, "gp_bucb", hits="many"), "hits must be a reward, a share such as '5%', or a list"),
+    (lambda s: Search(TABLE, "gp_bucb", hits=["c99"]), "c99 is no candidate"),
+    (lambda s: Search(TABLE, "gp_bucb", optimsm=1), "gp_bucb has no setting 'optimsm'; it has: "),
+    (lambda s: Search(TABLE, bestarm.gp_bucb(2, 2), beta=1), "there is no setting 'beta'; settings are for a policy"),
+    (lambda s: Search(bestarm.gp_bucb(2, 2), TABLE), "takes the candidates first: write Search"),
+    (lambda s: Search(bestarm.Partition(), "gp_bucb"), "searches a table of candidates, got a Partition"),
+    (lambda s: Search(TABLE, bestarm.m_lingape(2), aim="min"), "is sequential and maximises"),
+    (lambda s: s.save(""), "a file is named by a text or a Path, got ''"),
+    (lambda s: s.save("."), "is a folder; name a file in it"),
+    (lambda s: Search.load(None), "a file is named by a text or a Path, got None"),
+    (lambda s: setattr(s, "aim", "min"), "aim"),
     (lambda s: s.ask(2, pending=5), "pending must be a list of names or a table, got 5"),
     (lambda s: s.ask(2, pending=["c1", None]), "name 2 of pending is empty; leave it"),
     (lambda s: s.exclude(None), "names must be a list of names or a table, got None; give"),
-    (lambda s: s.not_done("c1"), r"names must be a list of names or a table, got 'c1'; write"),
     (lambda s: Search(TABLE, hits=True), "hits must be a reward, a share such as '5%', or a"),
     (lambda s: Search(TABLE, hits=list(TABLE.index)), "every candidate is a hit, so that there"),
     (
@@ -154,11 +173,11 @@ test_calls_that_are_refused = refused(
     ),
     (lambda s: Search(TABLE[["x"]] * 0.0), "every feature is the same for all candidates"),
     (lambda s: Search(TABLE, components=9), "components must be between 1 and 4"),
+    error=(ValueError, AttributeError),
 )
 
 
 def test_lists_of_names_are_taken_as_they_come():
-    """Tables, columns, indices; blanks around names."""
     search = Search(TABLE, "random")
     search.exclude(TABLE.iloc[:2])
     search.exclude(pd.Series(["c2 ", "c3"]))
@@ -176,6 +195,8 @@ def test_one_candidate_can_be_added_by_a_file(tmp_path):
     assert search.candidates.columns == ("x", "y", "salt=KCl", "salt=LiCl", "salt=NaCl", "lot")
     assert search.candidates.report == ("column salt: 3 words, a column of 0 and 1 for each.",)
     assert "new" in set(search.ask(21)["name"])
+    units = Search(frame(name=["a", "b"], c=["5 mM", "6 mM"]))
+    refuses(lambda: units.add_candidates(frame(name=["d"], c=["7 µM"])), "has in the new table the unit 'μM' and in")
 
 
 LINE = pd.DataFrame({"x": np.linspace(0, 1, 12)}, index=[f"c{i}" for i in range(12)])
@@ -251,6 +272,13 @@ LAYOUTS = {
 }
 
 
+def a_book(*rows):
+    book = pytest.importorskip("openpyxl").Workbook()
+    for row in rows:
+        book.active.append(row)
+    return book
+
+
 @pytest.mark.parametrize("kind", LAYOUTS)
 @pytest.mark.parametrize("suffix", [".csv", ".xlsx"])
 def test_layouts_are_understood_and_said(kind, suffix, tmp_path):
@@ -265,10 +293,8 @@ def test_layouts_are_understood_and_said(kind, suffix, tmp_path):
         text = "\r\n".join([*head, *map(",".join, rows), ""])
         (tmp_path / "t.csv").write_bytes(text.encode("utf-16"))
     else:
-        parts = [line.split(",") for line in head]
-        write_excel(
-            tmp_path / "t.xlsx", [c or None for c in parts[0]], [[c or None for c in p] for p in [*parts[1:], *rows]]
-        )
+        cells = [*(line.split(",") for line in head), *rows]
+        a_book(*([cell or None for cell in row] for row in cells)).save(tmp_path / "t.xlsx")
     found = Candidates.of(tmp_path / f"t{suffix}")
     assert (found.names, found.table.to_dict("list")) == (("a", "b", "c"), GRID)
     assert any(said in sentence for sentence in found.report)
@@ -287,9 +313,7 @@ def merged(sheet):
     [(formulas, "the formula in B2 was never computed; save the file"), (merged, "the cells B2:B3 are merged, which")],
 )
 def test_cells_that_only_look_empty_are_refused(change, message, tmp_path):
-    openpyxl = pytest.importorskip("openpyxl")
-    book = openpyxl.Workbook()
-    book.active.append(["read me first"])
+    book = a_book(["read me first"])
     sheet = book.create_sheet("data")
     for row in (["name", "x"], ["a", 1], ["b", 2], ["c", None]):
         sheet.append(row)
@@ -301,10 +325,7 @@ def test_cells_that_only_look_empty_are_refused(change, message, tmp_path):
 
 
 def test_hidden_rows_and_columns_are_read_and_said(tmp_path):
-    openpyxl = pytest.importorskip("openpyxl")
-    book = openpyxl.Workbook()
-    for row in (["name", "x", "y", "z"], ["a", 1, 1, 1], ["b", 2, 1, 2], ["c", 3, 2, 1]):
-        book.active.append(row)
+    book = a_book(["name", "x", "y", "z"], ["a", 1, 1, 1], ["b", 2, 1, 2], ["c", 3, 2, 1])
     book.active.row_dimensions[3].hidden = True
     book.active.column_dimensions.group("C", "D", hidden=True)
     book.save(tmp_path / "t.xlsx")

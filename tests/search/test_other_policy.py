@@ -28,7 +28,6 @@ def pool(n: int = 60, d: int = 3) -> tuple[pd.DataFrame, dict[str, float]]:
 
 
 def tell(search: Search, batch: pd.DataFrame, rewards: dict[str, float]) -> None:
-    """Tell a batch, of which nothing but the name counts."""
     search.tell(batch.assign(reward=[rewards[name] for name in batch["name"]]))
 
 
@@ -90,7 +89,6 @@ def test_saved_before_the_first_batch_it_goes_on_alike(tmp_path):
 
 
 def test_policies_take_over_from_each_other_again_and_again():
-    """And every batch of the log can be made anew by the policy that chose it."""
     search, rewards = begun("gp")
     for name in ("forest", "neighbours", "random", "hits", "gp"):
         search = search.with_policy(name)
@@ -112,7 +110,6 @@ def test_policies_take_over_from_each_other_again_and_again():
     ],
 )
 def test_what_cannot_take_over_is_refused_in_one_line(policy, settings, said):
-    """With value, rule and remedy, and the search stays as it is."""
     search, _ = begun()
     refuses(lambda: search.with_policy(policy, **settings), said)
     assert search.policy.name == "random"

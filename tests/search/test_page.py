@@ -37,7 +37,6 @@ def test_options_on_the_page_are_those_of_the_commands(capsys):
 
 
 def hits(series: str, batch: int) -> str:
-    """Return mean hits of a series by a batch, as prose writes them."""
     return f"{TABLE[(TABLE['series'] == series) & (TABLE['x'] == batch)]['value'].iloc[0]:.1f}"
 
 
@@ -58,8 +57,7 @@ def test_numbers_in_the_notebook_are_those_of_its_table():
 
 
 @titled(
-    "oae/your_own_screen/replay",
-    "After ten batches only diverse ones (det_d) are clearly ahead of chance, by two hits",
+    "oae/your_own_screen/replay", "After ten batches only diverse ones (det_d) are clearly ahead of chance, by two hits"
 )
 def test_only_diverse_ones_are_ahead(values: pd.DataFrame) -> bool:
     ten = values[values["x"] == 10].set_index("series")

@@ -74,7 +74,6 @@ def test_left_out_is_what_a_search_without_it_predicts(policy):
 
 
 def test_refits_are_capped_evenly_and_said():
-    """Of large tables there are less."""
     search = told("neighbours")
     assert list(plots.left_out(search, 3)["name"]) == ["c0", "c6", "c11"]
     figure = search.plot("predicted", refits=4)
@@ -182,7 +181,6 @@ def said(monkeypatch, caplog):
 
 @pytest.mark.parametrize(("seconds", "times"), [(0.0, 0), (0.2, 1)])
 def test_what_takes_long_is_said_once(seconds, times, said):
-    """And nothing within another note."""
     with progress.noted("choosing batch 3"), progress.noted("a prediction"):
         time.sleep(seconds)
     time.sleep(0.1)

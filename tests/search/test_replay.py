@@ -26,7 +26,6 @@ HITS = hits_of(REWARDS, 0.2)
 
 @pytest.fixture
 def scores(tmp_path):
-    """Return the standardised features of the small screen."""
     Lab(tmp_path)
     return read_features(tmp_path / "features.csv", []).scores()
 
@@ -97,7 +96,6 @@ def test_hits_by_share_and_by_threshold():
 
 
 def test_a_policy_twice_is_shown_with_its_settings():
-    """And refused where both are the same."""
     names = named_choices([Choice("greedy"), Choice("greedy", {"steps": 9}), Choice("linear")])
     assert list(names) == ["greedy (defaults)", "greedy (steps=9)", "linear"]
     refuses(lambda: named_choices([Choice("greedy"), Choice("greedy")]), r"the policy greedy .defaults. is there twice")
@@ -175,6 +173,5 @@ def test_the_example_files_agree_and_are_small():
 
 
 def test_networks_are_those_with_small_defaults_here():
-    """The list in the small screen names every policy with networks."""
     assert set(NETWORKS) < set(NAMES)
     assert all(Plan(Choice(name), 1).by_networks == (name in NETWORKS) for name in NAMES)

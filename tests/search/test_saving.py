@@ -66,7 +66,6 @@ def test_a_search_goes_on_as_if_it_had_never_stopped(policy, after, tmp_path):
 
 @POLICIES
 def test_a_policy_is_described_in_json_and_restored(policy):
-    """Every setting, those of inner records included."""
     described = describe(policy.policy)
     restored = restore(json.loads(json.dumps(described)))
     assert describe(restored) == described
@@ -74,7 +73,6 @@ def test_a_policy_is_described_in_json_and_restored(policy):
 
 
 def test_protocol_goes_on_after_loading(tmp_path):
-    """What was told stays told; what waits still waits."""
     policy = m_lingape(2)
     state = started(policy)
     asked = policy.ask(state)
@@ -104,7 +102,6 @@ def changed(path, **entries):
 
 
 def test_another_policy_and_a_later_format_are_refused(tmp_path):
-    """In one line with both; a policy of another kind, another budget, another format."""
     path, _ = a_file(tmp_path)
     refuses(lambda: load(path, lin_ucb(21)), r"holds a search by LinUcb\(budget=20, .*not by LinUcb\(budget=21")
     refuses(lambda: load(path, m_lingape(2)), r"not by Gifa\(label='m-LinGapE'")

@@ -19,7 +19,7 @@ from bestarm.search import genes as named_genes
 from bestarm.search.campaign import Campaign
 from bestarm.search.candidates import read_features
 from bestarm.search.choices import Choice, parsed_settings
-from bestarm.search.genes import TABLE, approved_symbols, match, matched, places, registered_table, wells_of
+from bestarm.search.genes import TABLE, approved_symbols, matched, places, registered_table, wells_of
 from bestarm.search.tables import averaged, read_wells
 from bestarm_lab.datasets import registry
 
@@ -42,55 +42,43 @@ def refused(lab, capsys, *words: str, policy="random", arguments=()) -> None:
 HEADER = "gene,phenotype\n"
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("", "is empty; it needs a header"),
-        (
-            HEADER + "GENE00,high\n",
-            "line 2: the phenotype of GENE00 is 'high'; it must be a number, empty while it is to come",
-        ),
-        (HEADER + "GENE00,inf\n", "line 2: the phenotype of GENE00 is 'inf'"),
-        (HEADER + "GENE00,1e80\n", "line 2: the phenotype of GENE00 is '1e80'"),
-        (HEADER + "GENE00,1\nGENE01\n", "line 3: 1 fields where the header has 2; complete the row"),
-        (HEADER + "GENE00,1,2\n", "line 2: 3 fields where the header has 2"),
-        (HEADER + ",1\n", "line 2: a well without a gene"),
-        ("gene,value,more\nGENE00,1,2\n", "has no column 'phenotype'; it has: gene, value, more"),
-        ("gene,gene\nGENE00,1\n", "the column name 'gene' is empty or there twice"),
-        (HEADER + "COW,1\nCAT,2\n", "none of its genes (COW, CAT) has features"),
-        (HEADER + '"GENE00,1\n', "fields where the header has 2"),
-        (HEADER + "GENE00,<0.1\n", "'<0.1', beyond what can be measured; give the limit itself"),
-    ],
-)
-def test_phenotypes_that_are_refused(text, words, lab, capsys):
-    """With the line, the value, the rule and the remedy."""
-    lab.phenotypes.write_text(text)
-    refused(lab, capsys, lab.phenotypes.name, words)
+PHENOTYPES = [
+    (
+        HEADER + "GENE00,high\n",
+        "line 2: the phenotype of GENE00 is 'high'; it must be a number, empty while it is to come",
+    ),
+    (HEADER + "GENE00,inf\n", "line 2: the phenotype of GENE00 is 'inf'"),
+    (HEADER + "GENE00,1e80\n", "line 2: the phenotype of GENE00 is '1e80'"),
+    (HEADER + "GENE00,1,2\n", "line 2: 3 fields where the header has 2"),
+    (HEADER + ",1\n", "line 2: a well without a gene"),
+    ("gene,value,more\nGENE00,1,2\n", "has no column 'phenotype'; it has: gene, value, more"),
+    ("gene,gene\nGENE00,1\n", "the column name 'gene' is empty or there twice"),
+    (HEADER + "COW,1\nCAT,2\n", "none of its genes (COW, CAT) has features"),
+    (HEADER + "GENE00,<0.1\n", "'<0.1', beyond what can be measured; give the limit itself"),
+]
+FEATURES = [
+    ("gene,a\nG1,1\nG2,x\n", "column 'a' of G2 is 'x' among numbers such as '1'"),
+    ("gene,a\nG1,1\nG2,inf\n", "column 'a' of G2 is 'inf' among numbers"),
+    ("gene,a\nG1,1\nG1,2\nG2,3\n", "G1 has two different rows, lines 2 and 3; keep one of them"),
+    ("gene,a\nG1,1\n,2\n", "line 3: a gene without a name"),
+    ("gene,a\nG1,1\n", "has 1 gene; a search needs at least two"),
+    ("gene,a\nG1,1\nG2,1\n", "every feature is the same for all candidates"),
+    ("gene,b\nG1,\nG2,\n", "has no feature with anything in it; add columns of numbers"),
+    ("gene\nG1\nG2\n", "has no feature, only the column gene"),
+    ("gene,a\nG1,1\nG2,2\nTOTAL,3\n", "the last row is called 'TOTAL', as a spreadsheet's summary is; delete it"),
+]
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("gene,a\nG1,1\nG2,x\n", "column 'a' of G2 is 'x' among numbers such as '1'"),
-        ("gene,a\nG1,1\nG2,inf\n", "column 'a' of G2 is 'inf' among numbers"),
-        ("gene,a\nG1,1\nG1,2\nG2,3\n", "G1 has two different rows, lines 2 and 3; keep one of them"),
-        ("gene,a\nG1,1\n,2\n", "line 3: a gene without a name"),
-        ("gene,a\nG1,1\n", "has 1 gene; a search needs at least two"),
-        ("gene,a\nG1,1\nG2,1\n", "every feature is the same for all candidates"),
-        ("gene,b\nG1,\nG2,\n", "has no feature with anything in it; add columns of numbers"),
-        ("gene\nG1\nG2\n", "has no feature, only the column gene"),
-        ("gene,a\nG1,1\nG2,2,3\n", "line 3: 3 fields where the header has 2"),
-        ("gene,a\nG1,1\nG2,2\nTOTAL,3\n", "the last row is called 'TOTAL', as a spreadsheet's summary is; delete it"),
-    ],
+    "case", [*(("phenotypes", *row) for row in PHENOTYPES), *(("features", *row) for row in FEATURES)]
 )
-def test_features_that_are_refused(text, words, lab, capsys):
-    """With the gene, the value, the rule and the remedy."""
-    lab.features.write_text(text)
-    refused(lab, capsys, str(lab.features), words)
+def test_tables_that_are_refused(case, lab, capsys):
+    table, text, words = case
+    getattr(lab, table).write_text(text)
+    refused(lab, capsys, f"{table}.csv", words)
 
 
 def test_a_file_that_is_not_there_or_no_text(lab, capsys):
-    """A missing file, and a spreadsheet in the place of a table."""
     lab.phenotypes.unlink()
     refused(lab, capsys, f"there is no file {lab.phenotypes}")
     lab.phenotypes.write_bytes(b"PK\x03\x04\xff\xfe\x00")
@@ -222,10 +210,10 @@ def test_outdated_symbols_are_mapped_both_ways_and_counted(hgnc):
     """To the one approved symbol; not a symbol that is approved itself, an ambiguous one, or one that is there."""
     approved = approved_symbols(hgnc)
     assert approved == {"OLD1": "NEW1", "OLD2": "NEW2", "X": "NEW3"}
-    found = match(["OLD1", "NEW2", "TWO", "NEW3", "G"], ["NEW1", "OLD2", "G"], approved)
-    assert found == {"OLD1": "NEW1", "NEW2": "OLD2", "G": "G"}
-    assert match(["OLD1"], ["OLD1", "NEW1"], approved) == {"OLD1": "OLD1"}, "a name that is there stays"
-    assert match(["NEW1"], ["OLD1", "G"], approved) == {"NEW1": "OLD1"}
+    wanted = ["NEW1", "OLD2", None, None, "G"]
+    assert matched(["OLD1", "NEW2", "TWO", "NEW3", "G"], ["NEW1", "OLD2", "G"], approved, [], "") == wanted
+    assert matched(["OLD1"], ["OLD1", "NEW1"], approved, [], "") == ["OLD1"], "a name that is there stays"
+    assert matched(["NEW1"], ["OLD1", "G"], approved, [], "") == ["OLD1"]
     notes = []
     found = matched(["OLD1", "G", "TWO", "OLD1"], ["NEW1", "G"], approved, notes, "ph.csv")
     assert found == ["NEW1", "G", None, "NEW1"]
@@ -282,7 +270,6 @@ def test_the_stored_table_of_symbols():
 
 
 def hold(folder, ready, go) -> None:
-    """Hold the lock of a log until told to end."""
     with Campaign(folder).locked():
         ready.set()
         go.wait(60)
@@ -302,7 +289,6 @@ def test_two_people_at_once(lab, capsys):
 
 
 def begun(lab, policy, **pipes):
-    """Return a process in which a batch is suggested."""
     code = "import sys; from bestarm.command_line import main; sys.exit(main(sys.argv[1:]))"
     given = [sys.executable, "-c", code, *lab.given(policy=policy)]
     return subprocess.Popen(given, stdout=subprocess.PIPE, **pipes)
@@ -330,9 +316,14 @@ def test_a_process_killed_at_any_moment_leaves_whole_rounds(lab, kills):
     assert (lab.suggest(policy="random"), len(Campaign(lab.rounds).rounds()), len(lab.batch(2))) == (0, 2, 4)
 
 
+def test_a_pipe_that_closes_ends_a_command_without_a_word(lab):
+    process = begun(lab, "random", stderr=subprocess.PIPE)
+    process.stdout.close()
+    assert (process.stderr.read(), process.wait()) == (b"", 141)
+
+
 @pytest.mark.parametrize("damage", ["cut", "words", "another format"])
 def test_a_damaged_log_is_refused_and_left_as_it_is(damage, lab, capsys):
-    """With the file; the rounds that are whole are untouched."""
     path = lab.rounds / "round_001.json"
     text = path.read_text()
     other = text.replace('"format": 2', '"format": 9')
@@ -342,14 +333,12 @@ def test_a_damaged_log_is_refused_and_left_as_it_is(damage, lab, capsys):
 
 
 def test_a_round_that_is_missing(lab, capsys):
-    """The log does not go on without it."""
     assert lab.suggest(policy="random") == 0
     os.rename(lab.rounds / "round_001.json", lab.folder / "elsewhere.json")
     refused(lab, capsys, "has no round 1, but round 2; put round_001.json back")
 
 
 def test_all_wells_failed(lab, capsys):
-    """The next batch is random again, and says why."""
     lab.phenotypes.write_text(HEADER + "".join(f"{gene},failed\n" for gene in lab.batch(1)))
     assert lab.suggest(policy="mean_opt") == 0
     assert not set(lab.batch(2)) & set(lab.batch(1))

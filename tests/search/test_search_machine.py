@@ -44,11 +44,9 @@ class Machine(RuleBasedStateMachine):
         return pd.DataFrame(self.rng.normal(size=(len(names), 2)), index=list(names), columns=["x", "y"])
 
     def free(self):
-        """Return what can be asked for."""
         return set(self.names) - set(self.values) - self.waiting - self.withdrawn
 
     def take(self, batch, size, free):
-        """Check a new batch and remember it."""
         names = batch["name"].tolist()
         assert len(set(names)) == len(names) == min(size, len(free))
         assert set(names) <= free
@@ -57,7 +55,6 @@ class Machine(RuleBasedStateMachine):
         self.last = (size, names) if names else None
 
     def measured(self, name, value):
-        """Note one measurement."""
         self.values.setdefault(name, []).append(value)
         self.rows += 1
         self.waiting.discard(name)
@@ -74,13 +71,11 @@ class Machine(RuleBasedStateMachine):
 
     @rule()
     def ask_again(self):
-        """Without a size: what waits."""
         if self.waiting:
             assert set(self.search.ask()["name"]) == self.waiting
 
     @rule(size=st.integers(1, 4), data=st.data())
     def ask_beside(self, size, data):
-        """With a list of what is being measured."""
         pending = set(data.draw(st.lists(st.sampled_from(self.names), unique=True, max_size=5)))
         self.undone |= self.waiting - pending
         self.waiting = set(pending)
@@ -160,7 +155,6 @@ class Machine(RuleBasedStateMachine):
 
     @rule(how=st.sampled_from(["file", "pickle", "deepcopy"]))
     def copy(self, how):
-        """A search that went through a file or a copy is the same search."""
         if how == "file":
             path = Path(self.folder.name, "s.zip")
             self.search.save(path)

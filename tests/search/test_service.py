@@ -26,7 +26,6 @@ def measured(batch):
 
 
 def test_the_library_prints_nothing():
-    """No call of print outside of the command line."""
     for path in LIBRARY.rglob("*.py"):
         calls = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
         prints = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "print"]
@@ -34,7 +33,6 @@ def test_the_library_prints_nothing():
 
 
 def test_asking_and_telling_are_logged_and_nothing_is_printed(caplog, capfd, tmp_path):
-    """To the logger bestarm.search, at the level of information."""
     with caplog.at_level(logging.INFO, logger="bestarm.search"):
         search = Search(TABLE, "neighbours")
         search.tell(measured(search.ask(5)))
@@ -48,7 +46,6 @@ def test_asking_and_telling_are_logged_and_nothing_is_printed(caplog, capfd, tmp
 
 
 def campaign(name, seed):
-    """Return the batches of a search of four rounds."""
     search = Search(TABLE, name, seed=seed)
     return [search.tell(measured(batch := search.ask(4))) or batch["name"].tolist() for _ in range(4)]
 

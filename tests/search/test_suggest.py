@@ -26,7 +26,6 @@ def lab(tmp_path):
 
 
 def choice(name: str, **settings) -> Choice:
-    """Return a policy whose networks are small."""
     return Choice(name, ({"hidden": (8, 4), "steps": 60} if name in NETWORKS else {}) | settings)
 
 
@@ -183,7 +182,6 @@ def test_the_same_files_elsewhere_give_the_same_rounds(tmp_path):
 
 
 def test_the_log_holds_seed_version_and_settings(lab):
-    """And what is needed to make the batch anew."""
     lab.suggest("--seed", "7", "--aim", "low", "--components", "2")
     meta = json.loads((lab.rounds / "round_001.json").read_text())
     assert meta["version"] == bestarm.__version__
@@ -194,7 +192,6 @@ def test_the_log_holds_seed_version_and_settings(lab):
 
 @pytest.mark.parametrize("policy", ["mean_opt", "dpp_sample"])
 def test_the_history_is_replayed_from_the_files(policy, lab, capsys):
-    """All the same; a log that was tampered with, and a phenotype that changed, are said."""
     for number in (1, 2, 3):
         lab.suggest(policy=policy)
         lab.measure(lab.batch(number), failed=lab.batch(number)[2:3])
@@ -209,7 +206,6 @@ def test_the_history_is_replayed_from_the_files(policy, lab, capsys):
 
 
 def test_policy_batch_and_seed_may_change_between_rounds(lab):
-    """Each round logs its own, and the history is replayed with them."""
     for number, (policy, batch) in enumerate((("random", 6), ("thompson", 4), ("linear", 5), ("ensemble", 3)), start=1):
         assert lab.suggest("--seed", str(number), policy=policy, batch=batch) == 0
         assert len(lab.batch(number)) == batch
@@ -360,14 +356,17 @@ def test_a_folder_and_a_hit_that_is_no_number(lab, capsys):
     assert "is a folder, no file; name the table in it" in lab.says(capsys, policy="random", status=2)
 
 
-@pytest.mark.parametrize(("policy", "plate"), [("mean_opt", "384"), ("gp_bucb", "96"), ("gp", "384")])
+@pytest.mark.parametrize(
+    ("policy", "plate"), [("mean_opt", "384"), ("gp_bucb", "96"), ("thompson", "96"), ("gp", "384")]
+)
 def test_a_whole_plate(policy, plate, lab):
-    """Every well of a plate has a gene, in the first round and in the next one."""
+    """Every well has a gene, in the first round and in the next one; networks choose 256 at a time."""
     table = pd.DataFrame({"gene": [f"G{i}" for i in range(900)], "a": range(900), "b": [i**2 % 31 for i in range(900)]})
     table.to_csv(lab.features, index=False)
     for number in (1, 2):
-        assert lab.suggest("--plate", plate, policy=policy, batch=int(plate)) == 0
+        assert lab.suggest("--plate", str(plate), policy=policy, batch=plate) == 0
         found = lab.plate(number)
-        assert found["gene"].nunique() == int(plate)
+        assert found["gene"].nunique() == plate
         assert found["plate"].eq(1).all()
         lab.add(*(f"{gene},{(int(gene[1:]) - 300) ** 2}" for gene in found["gene"]))
+    assert lab.suggest("--check") == 0

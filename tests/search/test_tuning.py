@@ -105,7 +105,6 @@ def test_results_have_the_form_of_scikit_learn():
 
 
 def test_two_jobs_find_what_one_does():
-    """Fits side by side change nothing."""
     one, two = tuned(n_iter=8), tuned(n_iter=8, n_jobs=2)
     assert one.cv_results_["params"] == two.cv_results_["params"]
 

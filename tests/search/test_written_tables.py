@@ -61,7 +61,6 @@ def cell(value, how, decimal, group):
 
 
 def written(table, how):
-    """Return a table as the text of a file."""
     if how == "pandas":
         return table.to_csv()
     if how == "pandas, German":

@@ -23,11 +23,16 @@ def checked_path(path: Any) -> Path:
     return found
 
 
-def _try_lock(file: IO[Any]) -> bool:
-    """Lock an open file if nobody else has; the lock ends with the process, however it ends.
+def saved_content(path: Any) -> tuple[Path, bytes]:
+    """Return the path of a saved search, and what is in the file."""
+    found = checked_path(path)
+    if not found.is_file():
+        raise FileNotFoundError(f"there is no saved search {found}.")
+    return found, found.read_bytes()
 
-    Where the file system has no locks, the file counts as locked.
-    """
+
+def _try_lock(file: IO[Any]) -> bool:
+    """Lock an open file if nobody else has, until the process ends; where there are no locks, it counts as locked."""
     try:
         if sys.platform == "win32":
             import msvcrt
@@ -79,6 +84,12 @@ def writing(path: Path) -> Iterator[None]:
         if error.filename == str(path) or error.errno is None:
             raise
         raise type(error)(error.errno, error.strerror or str(error), str(path)) from None
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write a file atomically, while others are kept from it."""
+    with writing(path):
+        write_atomically(path, content)
 
 
 def write_atomically(path: Path, content: bytes) -> None:

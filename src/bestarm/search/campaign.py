@@ -1,9 +1,8 @@
 """Campaigns of `bestarm suggest`: a search saved as a folder, with a file for each round that no later round changes.
 
-A round's file is JSON, see `bestarm.search.rounds.Round`, as it stands in the file of a search. It is written beside
-its name and renamed, so that it is whole or absent; a lock keeps two people from adding a round at the same time.
-Beside the rounds the folder holds the candidates as they were read, so that every batch can be made anew and a table
-that changed is compared name by name.
+A round's file is JSON, see `bestarm.search.rounds.Round`, as it stands in the file of a search. Beside the rounds the
+folder holds the candidates as they were read, so that every batch can be made anew and a table that changed is compared
+name by name.
 """
 
 import contextlib
@@ -84,7 +83,7 @@ class Campaign:
         if not path.exists():
             return None
         try:
-            parts = parts_of(path)
+            parts = parts_of(path.read_bytes())
             return candidates_of(json.loads(parts[_META]), parts[NUMBERS])
         except DAMAGED:
             raise ValueError(f"{path} is damaged or half-written; take another copy of it.") from None
@@ -114,7 +113,6 @@ class Campaign:
         return search
 
     def plate_path(self, number: int) -> Path:
-        """Return the file of a round's plate map."""
         return self.folder / f"round_{number:03d}_plate.csv"
 
     def _path(self, number: int) -> Path:
@@ -122,10 +120,7 @@ class Campaign:
 
 
 def reconciled(kept: Candidates | None, given: Candidates, where: str) -> tuple[Candidates, list[str], list[str]]:
-    """Return the candidates of a campaign after their table was read again, those that are new and those gone.
-
-    They are compared name by name, whatever the order of rows and columns; new ones come after those that were there.
-    """
+    """Return the candidates of a campaign after their table was read again, new ones last, those new and those gone."""
     if kept is None:
         return given, [], []
     now, before = dict(zip(given.names, given.digests, strict=True)), dict(zip(kept.names, kept.digests, strict=True))
@@ -168,8 +163,8 @@ def next_round(
 ) -> Round | None:
     """Return the next round of a screen with its reasons, None where no gene is left.
 
-    Phenotypes are means as of today, NaN where every well failed. Withdrawn genes cannot be had any more; what the last
-    round asked for and is neither measured nor pending was not done. A hit is by default one of the best 5% measured.
+    Phenotypes are means as of today, NaN where every well failed. What the last round asked for and is neither measured
+    nor pending was not done. A hit is by default one of the best 5% measured.
     """
     if gone := [gene for gene in known_at(rounds) if gene not in phenotypes]:
         raise ValueError(
@@ -183,9 +178,6 @@ def next_round(
         return None
     made = search.explained(search.rounds[-1])
     threshold = hit_threshold([reward(v, plan.aim) for v in phenotypes.values()], plan.aim, hit)
-    return replace(
-        made,
-        hit=-threshold if plan.aim == "min" else threshold,
-        expected_hits=expected_hits(plan, made.suggested, rounds, known, threshold),
-        learned=learned(rounds, known),
-    )
+    expected = expected_hits(plan, made.suggested, rounds, known, threshold)
+    hit = -threshold if plan.aim == "min" else threshold
+    return replace(made, hit=hit, expected_hits=expected, learned=learned(rounds, known))

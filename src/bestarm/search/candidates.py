@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -13,9 +14,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bestarm.interface import Arms, BoolArray, FloatArray
+from bestarm.interface import Arms, FloatArray
 from bestarm.search.columns import NAMES, REAL, find_column, roles_of, texts_of
-from bestarm.search.number_texts import GAPS, GAPS_OR_WORDS, Column, decimal_sign, numbers_of, plain_floats
+from bestarm.search.number_texts import (
+    GAPS,
+    GAPS_OR_WORDS,
+    Column,
+    decimal_sign,
+    numbers_of,
+    plain_floats,
+    truth_as_numbers,
+)
 from bestarm.search.table_files import as_frame, read_table_file
 from bestarm.search.tables import (
     GENES,
@@ -32,9 +41,8 @@ from bestarm.settings import LARGEST_FEATURE
 
 RESERVED = ("name", "arm", "pull", "reward", "value")  # columns of what `ask` returns
 _MISSING = "(missing)"  # the category of a gap
+_UNIT = re.compile(r"column (.*): numbers with the unit (.*), which was taken off")  # in a report
 _PER_RANGE = 0.01  # of a feature's range, by which a told table may differ: spreadsheets round
-_BOOLEANS = ({"true", "false"}, {"true"}, {"false"})
-_TRUTH = {"true": "1", "false": "0"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +113,7 @@ class Candidates:
         names = None if names is None else names_in(names, "names")
         source = as_frame(source)
         if isinstance(source, Path):
-            return cls.file(source, [], results=results, words=words)
+            return cls._of_file(source, [], results, words)
         if isinstance(source, pd.DataFrame):
             return cls._of_frame(source, names, results, words)
         if isinstance(source, np.ma.MaskedArray) and np.ma.is_masked(source):
@@ -123,62 +131,41 @@ class Candidates:
         return cls(tuple(labels), pd.DataFrame(np.array(arms.features, dtype=np.float64), columns=columns))
 
     @classmethod
-    def file(
-        cls,
-        path: Path,
-        notes: list[str],
-        *,
-        first: Sequence[str] = (),
-        results: Sequence[str] | None = None,
-        also: str = "",
-        words: Sequence[str] = (),
-        word: str = "candidate",
+    def _of_file(
+        cls, path: Path, notes: list[str], results: Any, words: Sequence[str], phenotypes: str | None = None
     ) -> Candidates:
-        """Return candidates from a CSV or Excel file; what was done is added to ``notes``."""
+        """Return candidates from a CSV or Excel file, or genes without phenotypes; what was done is added to notes."""
         table = read_table_file(path, notes)
-        roles = roles_of(
-            table.header,
-            table.columns.__getitem__,
-            first=first,
-            results=results,
-            also=named_columns(also, table.header),
-        )
+        header, columns, word = table.header, table.columns, "candidate" if phenotypes is None else "gene"
+        first, also = () if phenotypes is None else GENES, named_columns(phenotypes or "", header)
+        roles = roles_of(header, columns.__getitem__, first=first, results=results, also=also)
         if not roles.features:
-            only = f"column{'s' * (len(table.header) > 1)} {', '.join(table.header)}"
+            only = f"column{'s' * (len(header) > 1)} {', '.join(header)}"
             raise ValueError(f"{path} has no feature, only the {only}; add columns of numbers.")
         if roles.names is None and word == "gene":
-            raise ValueError(
-                f"{path} has no column of genes; it has: {', '.join(table.header)}. Call one of them gene."
-            )
+            raise ValueError(f"{path} has no column of genes; it has: {', '.join(header)}. Call one of them gene.")
         if not table.lines:
             raise ValueError(f"{path} has no {word}; it needs a row for each.")
-        given = list(map(label_of, table.columns[roles.names or 0]))
+        given = list(map(label_of, columns[roles.names or 0]))
         if roles.names is not None and "" in given:
             line = table.lines[given.index("")]
             raise ValueError(f"{path}, line {line}: a {word} without a name; name it or delete the row.")
         refuse_summary(f"{path}, line {table.lines[-1]}", given)
         labels = list(map(str, range(len(given)))) if roles.names is None else given
-        columns = [(table.header[i], table.columns[i]) for i in roles.features]
-        others = [(table.header[i], table.columns[i]) for i in roles.results]
-        typed, said = _typed(str(path), columns, labels, words, others, table.semicolons)
+        features, others = ([(header[i], columns[i]) for i in places] for places in (roles.features, roles.results))
+        typed, said = _typed(str(path), features, labels, words, others, table.semicolons)
         if not len(typed.columns):
             raise ValueError(f"{path} has no feature with anything in it; add columns of numbers.")
-        keep, differ = _once(labels, typed, said)
+        names, typed, differ = _once(labels, typed, said)
         for before, again in differ:
             lines = f"lines {table.lines[before]} and {table.lines[again]}"
             raise ValueError(f"{path}: {labels[again]} has two different rows, {lines}; keep one of them.")
-        found = cls(tuple(np.array(labels, dtype=object)[keep]), typed[keep].reset_index(drop=True))
+        found = cls(tuple(names), typed)
         notes += [f"{path.name}: {sentence}" for sentence in (*roles.notes, *said, *found.report_of_table())]
         return replace(found, report=tuple(notes))
 
     @classmethod
-    def _of_frame(
-        cls,
-        frame: pd.DataFrame,
-        names: Sequence[Any] | None,
-        results: Sequence[str] | None = None,
-        words: Sequence[str] = (),
-    ) -> Candidates:
+    def _of_frame(cls, frame: pd.DataFrame, names: Any, results: Any, words: Sequence[str]) -> Candidates:
         frame = frame.copy()
         labels = [" ".join(map(str, c)).strip() if isinstance(c, tuple) else str(c) for c in frame.columns]
         header = ["" if label == "Unnamed: 0" else label for label in labels]
@@ -206,12 +193,8 @@ class Candidates:
         columns = [(header[i], frame.iloc[:, i]) for i in roles.features]
         typed, done = _typed("the table", columns, labels, words, (), False)
         if len(labels) == len(frame):
-            keep, differ = _once(labels, typed, said)
-            if differ:
-                names = [labels[again] for _, again in differ]
-                raise ValueError(f"{listed(names)} names more than one arm; make the names different.")
-            labels, typed = list(np.array(labels, dtype=object)[keep]), typed[keep]
-        found = cls(tuple(labels), typed.reset_index(drop=True))
+            labels, typed, _ = _once(labels, typed, said)
+        found = cls(tuple(labels), typed)
         return replace(found, report=(*said, *done, *found.report_of_table()))
 
     @cached_property
@@ -220,7 +203,7 @@ class Candidates:
         parts: list[FloatArray] = []
         columns: list[str] = []
         said: list[str] = []
-        numeric = [label for label in self.table.columns if self.table[label].dtype == np.float64]
+        numeric = list(self.table.select_dtypes(np.float64))
         numbers = np.array(self.table[numeric], dtype=np.float64, order="C")
         gaps = np.isnan(numbers)
         filled = np.where(gaps, np.where(gaps, 0.0, numbers).sum(axis=0) / np.maximum((~gaps).sum(axis=0), 1), numbers)
@@ -239,17 +222,17 @@ class Candidates:
                 if n_gaps == len(values):
                     raise ValueError(f"feature {label!r} has no number at all; drop the column.")
                 said += [f"column {label}: {counted(n_gaps, 'gap')} set to the mean."] if n_gaps else []
-                continue
-            words = [_MISSING if word is None else str(word) for word in self.table[label]]
-            levels = sorted(set(words))
-            if len(levels) > max(10, len(words) // 2):
-                raise ValueError(
-                    f"column {label!r} has {len(levels)} different words for {len(words)} candidates, too many for a "
-                    "category; drop it, or give numbers that describe them."
-                )
-            parts.append((np.array(words)[:, None] == np.array(levels)).astype(np.float64))
-            columns += [f"{label}={level}" for level in levels]
-            said.append(f"column {label}: {counted(len(levels), 'word')}, a column of 0 and 1 for each.")
+            else:
+                words = [_MISSING if word is None else str(word) for word in self.table[label]]
+                levels = sorted(set(words))
+                if len(levels) > max(10, len(words) // 2):
+                    raise ValueError(
+                        f"column {label!r} has {len(levels)} different words for {len(words)} candidates, too many for "
+                        "a category; drop it, or give numbers that describe them."
+                    )
+                parts.append((np.array(words)[:, None] == np.array(levels)).astype(np.float64))
+                columns += [f"{label}={level}" for level in levels]
+                said.append(f"column {label}: {counted(len(levels), 'word')}, a column of 0 and 1 for each.")
         if not parts:
             raise ValueError("the candidates have names and nothing that describes them; add columns of numbers.")
         return np.ascontiguousarray(np.hstack(parts)), tuple(columns), tuple(said)
@@ -341,12 +324,15 @@ class Candidates:
                 "Search with it for all."
             )
         table, missing = more.table.copy(), [c for c in self.table.columns if c not in more.table.columns]
-        for column in missing:
-            words = self.table[column].dtype != np.float64
-            table[column] = pd.Series([None if words else np.nan] * len(table), dtype=self.table[column].dtype)
-        for column in self.table.columns:
-            if self.table[column].dtype != table[column].dtype:
+        own, new = (dict(_UNIT.findall("\n".join(each.report))) for each in (self, more))
+        for column, kind in self.table.dtypes.items():
+            if column in missing:
+                table[column] = pd.Series([np.nan if kind == np.float64 else None] * len(table), dtype=kind)
+            if table[column].dtype != kind:
                 raise ValueError(f"column {column!r} has words in one table and numbers in the other; make them alike.")
+            if column in own and new.get(column, own[column]) != own[column]:
+                both = f"{new[column]} and in that of the others {own[column]}"
+                raise ValueError(f"column {column!r} has in the new table the unit {both}; give numbers of one unit.")
         if taken := [name for name in more.names if name in set(self.names)]:
             raise ValueError(f"{listed(taken)} is a candidate already; give new candidates names of their own.")
         table = pd.concat([self.table, table[list(self.table.columns)]], ignore_index=True)
@@ -369,7 +355,7 @@ class Candidates:
             odd: list[tuple[str, str, str]] = []
             if own.dtype == np.float64:
                 reach = _PER_RANGE * (np.nanmax(own) - np.nanmin(own))
-                texts = [_TRUTH.get(text.lower(), text) for text in texts_of(table[label])]
+                texts = truth_as_numbers(texts_of(table[label]))
                 if read := numbers_of("the table", Column.of(label, texts), decimal):
                     pairs = ((name, read[0][row], own[i]) for row, name, i in rows)
                     odd = [(n, f"{a:g}", f"{b:g}") for n, a, b in pairs if abs(a - b) > max(reach, 1e-6 * abs(b))]
@@ -395,7 +381,7 @@ def _same_word(told: str, known: str) -> bool:
 
 def read_features(path: str | Path, notes: list[str], phenotypes: str = "", words: Sequence[str] = ()) -> Candidates:
     """Return the genes of a file and what describes them, columns of phenotypes left out; notes say what was done."""
-    found = Candidates.file(Path(path), notes, first=GENES, also=phenotypes, words=words, word="gene")
+    found = Candidates._of_file(Path(path), notes, None, words, phenotypes)
     refuse_dates(path, found.names)
     if len(found.names) < 2:
         raise ValueError(f"{path} has 1 gene; a search needs at least two.")
@@ -409,15 +395,18 @@ def repeated(names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(found[found.duplicated()]))
 
 
-def _once(labels: Sequence[str], table: pd.DataFrame, said: list[str]) -> tuple[BoolArray, list[tuple[int, int]]]:
-    """Return which rows are counted, and places of rows of one name that differ; rows that are there twice are said."""
+def _once(
+    labels: Sequence[str], table: pd.DataFrame, said: list[str]
+) -> tuple[list[str], pd.DataFrame, list[tuple[int, int]]]:
+    """Return names and rows without those that are there twice, which is said, and places of rows that differ."""
     first: dict[str, int] = {}
     pairs = [(first.setdefault(label, i), i) for i, label in enumerate(labels)]
     again = [pair for pair in pairs if pair[0] != pair[1]]
-    keep = np.array([one == other for one, other in pairs], dtype=np.bool_)
-    if again:
-        said.insert(0, f"{counted(len(again), 'row')} there twice, counted once.")
-    return keep, [(one, other) for one, other in again if not table.iloc[one].equals(table.iloc[other])]
+    differ = [(one, other) for one, other in again if not table.iloc[one].equals(table.iloc[other])]
+    if equal := {other for _, other in again} - {other for _, other in differ}:
+        said.insert(0, f"{counted(len(equal), 'row')} there twice, counted once.")
+    keep = [i for i in range(len(labels)) if i not in equal]
+    return [labels[i] for i in keep], table.iloc[keep].reset_index(drop=True), differ
 
 
 def _typed(
@@ -428,40 +417,30 @@ def _typed(
     others: Sequence[tuple[str, list[str]]],
     semicolons: bool,
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Return columns as numbers (float64, NaN a gap) or words (object, None a gap), and what was done.
-
-    The decimal sign is decided by them and by ``others``, columns of the same table that are no features.
-    """
+    """Return columns as numbers (float64, NaN a gap) or words (object, None a gap), and what was done."""
     if unknown := [label for label in words if label not in dict(columns)]:
         raise ValueError(
             f"there is no feature {unknown[0]!r} to be taken as words; there are: {listed(list(dict(columns)))}."
         )
-    found: dict[str, pd.Series[Any]] = {}
-    read: dict[str, Column] = {}
+    read: dict[str, Any] = {}
     for label, cells in columns:
-        plain = _plain_numbers(cells) if not isinstance(cells, list) else None
-        if plain is not None and label not in words:
-            found[label] = plain
-        elif label in words or (not isinstance(cells, list) and isinstance(cells.dtype, pd.CategoricalDtype)):
-            found[label] = _as_words(cells)
+        plain = None if isinstance(cells, list) else _plain_numbers(cells)
+        if label in words or isinstance(getattr(cells, "dtype", None), pd.CategoricalDtype):
+            read[label] = _as_words(cells)
         else:
-            read[label] = Column.of(label, cells if isinstance(cells, list) else texts_of(cells))
-    also = [Column.of(label, texts) for label, texts in others]
-    decimal = decimal_sign(where, [*read.values(), *also], semicolons)
+            read[label] = Column.of(label, truth_as_numbers(texts_of(cells))) if plain is None else plain
+    texts = [column for column in read.values() if isinstance(column, Column)]
+    also = [Column.of(label, cells) for label, cells in others]
+    decimal = decimal_sign(where, [*texts, *also], semicolons)
     said: list[str] = []
     table: dict[str, pd.Series[Any]] = {}
     for label, cells in columns:
-        series = found.get(label)
-        if series is None:
-            texts = read[label]
-            kinds = {text.lower() for text in texts.distinct}
-            if kinds in _BOOLEANS:
-                series = pd.Series([float(_TRUTH.get(text.lower(), "nan")) for text in texts.texts])
-            else:
-                only_words = not texts.distinct and any(text in GAPS_OR_WORDS for text in texts.texts)
-                numbers = None if only_words else numbers_of(where, texts, decimal, names)
-                series = _as_words(cells) if numbers is None else pd.Series(numbers[0])
-                said += [] if numbers is None else numbers[1]
+        series = read[label]
+        if isinstance(series, Column):
+            only_words = not series.distinct and {*GAPS_OR_WORDS} & {*series.texts}
+            numbers = None if only_words else numbers_of(where, series, decimal, names)
+            series = _as_words(cells) if numbers is None else pd.Series(numbers[0])
+            said += [] if numbers is None else numbers[1]
         if series.isna().all() and len(series):
             said = [sentence for sentence in said if not sentence.startswith(f"column {label}: ")]
             said.append(f"column {label}: nothing in it, left out.")
@@ -478,25 +457,22 @@ def _plain_numbers(column: pd.Series[Any]) -> pd.Series[Any] | None:
     """Return a column of a frame as numbers if pandas holds it so; None for texts and other objects."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         return None
-    if pd.api.types.is_bool_dtype(column.dtype) or pd.api.types.is_numeric_dtype(column.dtype):
+    numeric = pd.api.types.is_bool_dtype(column.dtype) or pd.api.types.is_numeric_dtype(column.dtype)
+    if numeric:
         if pd.api.types.is_complex_dtype(column.dtype):
             raise ValueError(f"column {column.name!r} has complex numbers; give their parts as two columns.")
         values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-        if np.isinf(values).any():
-            raise ValueError(f"features must be finite, got an infinite one in column {column.name!r}; correct it.")
-        return pd.Series(values)
-    known = column[~pd.isna(column).to_numpy()]
-    if pd.api.types.is_datetime64_any_dtype(column.dtype) or any(isinstance(v, date) for v in known):
-        raise ValueError(f"column {column.name!r} has dates, no features; drop it, or give a number of days.")
-    kinds = str | bool | np.bool_ | REAL
-    if odd := [v for v in known if not isinstance(v, kinds)]:
-        raise ValueError(f"column {column.name!r} has a {type(odd[0]).__name__}, no number and no word; drop it.")
-    if any(isinstance(v, float | np.floating) and np.isinf(v) for v in known):
+    else:
+        known = column[~pd.isna(column).to_numpy()]
+        if pd.api.types.is_datetime64_any_dtype(column.dtype) or any(isinstance(v, date) for v in known):
+            raise ValueError(f"column {column.name!r} has dates, no features; drop it, or give a number of days.")
+        if odd := [v for v in known if not isinstance(v, str | bool | np.bool_ | REAL)]:
+            raise ValueError(f"column {column.name!r} has a {type(odd[0]).__name__}, no number and no word; drop it.")
+        values = np.array([v for v in known if isinstance(v, float | np.floating)], dtype=np.float64)
+    if np.isinf(values).any():
         raise ValueError(f"features must be finite, got an infinite one in column {column.name!r}; correct it.")
-    return None
+    return pd.Series(values) if numeric else None
 
 
 def _as_words(cells: Any) -> pd.Series[Any]:
-    """Return cells as words, None where they are empty."""
-    texts = cells if isinstance(cells, list) else texts_of(cells)
-    return pd.Series([text.strip() or None for text in texts], dtype=object)
+    return pd.Series([text.strip() or None for text in texts_of(cells)], dtype=object)

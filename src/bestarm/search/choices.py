@@ -24,15 +24,8 @@ if TYPE_CHECKING:
 
 _NETWORKS: dict[str, Any] = {"hidden": (100, 10), "steps": 1000}
 _OPTIMISTIC: dict[str, Any] = _NETWORKS | {"optimism": 0.01}
-_GAUSSIAN: dict[str, Any] = {
-    "first": 0,
-    "model": GPModel(
-        lengthscale=1.0,
-        noise=0.5,
-        ard=False,
-        priors=GammaPriors(signal=(1.0, 1.0), lengthscale=(2.5, 2.5), noise=(1.0, 1.0)),
-    ),
-}
+_PRIORS = GammaPriors(signal=(1.0, 1.0), lengthscale=(2.5, 2.5), noise=(1.0, 1.0))
+_GAUSSIAN: dict[str, Any] = {"first": 0, "model": GPModel(lengthscale=1.0, noise=0.5, ard=False, priors=_PRIORS)}
 
 
 def _linear(*, batch: int, rounds: int, omega: float = 1.0, ridge: float = 1.0, starts: int = 10) -> Any:
@@ -57,7 +50,6 @@ def _gaussian(
     noise: float = -8.0,
     steps: int = 50,
 ) -> PoolGaussian:
-    """Return upper bounds of a Gaussian process."""
     return PoolGaussian("GP", batch, rounds, beta=beta, model=_model(family, ard, noise, steps))
 
 
@@ -72,7 +64,6 @@ def _hits(
     noise: float = -8.0,
     steps: int = 50,
 ) -> PoolGaussian:
-    """Return the probability of a hit by a Gaussian process."""
     model = _model(family, ard, noise, steps)
     return PoolGaussian(
         "probability of a hit", batch, rounds, score_by="hits", share=share, threshold=threshold, model=model
@@ -80,10 +71,7 @@ def _hits(
 
 
 class _Named(NamedTuple):
-    """A policy by its name: what makes it, its defaults here, and what it does in words.
-
-    What makes it is a class or function, or ``module:function`` where it is imported when first used (networks: Torch).
-    """
+    """A policy by its name: what makes it, as a text where it is imported when first used (networks: Torch)."""
 
     maker: str | Callable[..., Any]
     defaults: dict[str, Any]
@@ -132,7 +120,6 @@ SUMMARIES = {name: named.summary for name, named in _POLICIES.items()}
 
 
 def _maker(name: str) -> Callable[..., Any]:
-    """Return the function that makes a policy."""
     maker = _POLICIES[name].maker
     if not isinstance(maker, str):
         return maker
@@ -188,7 +175,6 @@ class Choice:
         return Choice(self.name, {**self.settings, **said}, self.scaled)
 
     def search(self, batch: int, rounds: int) -> PoolPolicy:
-        """Return the policy for so many batches."""
         settings = _POLICIES[self.name].defaults | dict(self.settings)
         try:
             policy = _maker(self.name)(batch=batch, rounds=rounds, **settings)
@@ -198,7 +184,7 @@ class Choice:
             return policy
         from bestarm.search.pool_policies import PoolGP, ScaledSearch  # import Torch where it is
 
-        return PoolGP(policy, max(2000, batch)) if isinstance(policy, BatchGP) else ScaledSearch(policy, self.scaled)
+        return PoolGP(policy) if isinstance(policy, BatchGP) else ScaledSearch(policy, self.scaled)
 
     def described(self) -> dict[str, Any]:
         """Return name, settings and scaling as JSON can hold them."""
@@ -207,7 +193,6 @@ class Choice:
 
     @classmethod
     def of(cls, described: Mapping[str, Any]) -> Choice:
-        """Return the choice of a description."""
         settings = {k: tuple(v) if isinstance(v, list) else v for k, v in described["settings"].items()}
         return cls(described["policy"], settings, described["scaled"])
 

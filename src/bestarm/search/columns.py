@@ -32,9 +32,7 @@ _COUNTERS = re.compile(
     + r"|(?:(?:lfd|std)[ .]*)*(?:nr|pos|s\.? ?no|run|run ?order|order|entry)\.?"
 )
 _IDENTIFIER = re.compile(r"(.*[\W_])?id")  # beside a column of names
-_NUMBERED = re.compile(
-    r"(?:(?:.*[\W_])?(?:id|nr|no|number|nummer|order|run|entry)|sampleid|runorder)\W*"
-)  # whole, first
+_NUMBERED = re.compile(r"(?:(?:.*[\W_])?(?:id|nr|no|number|nummer|order|run|entry)|sampleid|runorder)\W*")  # whole, 1st
 _AROUND = re.compile(
     r"^(?:%|mean|avg|average|mittelwert)[\s_.-]+|[\s_.-]+(?:(?:rep(?:licate)?|mean|avg|average)[\s_.-]*)?\d*$"
 )
@@ -42,22 +40,16 @@ _AROUND = re.compile(
 
 @dataclass(frozen=True)
 class Roles:
-    """Places of the columns of a table by role, and what was decided that the header alone does not say.
+    """Places of the columns of a table by role, and what was decided that the header alone does not say."""
 
-    Without a column of names rows are numbered. Results describe no candidate before it is measured.
-    """
-
-    names: int | None
+    names: int | None  # without a column of names rows are numbered
     results: tuple[int, ...]
     features: tuple[int, ...]
     notes: tuple[str, ...]
 
 
 def find_column(header: Sequence[str], wanted: Sequence[str]) -> int | None:
-    """Return the place of the first of some headers that there is: as it is written, then in any case of letters.
-
-    A ValueError if several columns may be meant by the only one.
-    """
+    """Return the place of the first of some headers that there is: as it is written, then in any case of letters."""
     for word in wanted:
         if word in header:
             return header.index(word)
@@ -71,9 +63,8 @@ def find_column(header: Sequence[str], wanted: Sequence[str]) -> int | None:
 def error_columns(header: Sequence[str], beside: Iterable[str] = ()) -> list[tuple[int, str]]:
     """Return places of columns that tell errors of a reward, and what: ``sem``, ``sd``, ``n``, or nothing."""
     plain = [re.sub(r"[\W_]", "", label.casefold()) for label in header]
-    plain = [
-        "" if word == "uncertainty" and {"predicted", "novelty"} <= {*plain} else word for word in plain
-    ]  # of `why`
+    if {"predicted", "novelty", "uncertainty"} <= {*plain}:  # of `why`
+        plain[plain.index("uncertainty")] = ""
     around = {re.sub(r"[\W_]", "", label.casefold()) for label in beside} - {""}
     found = []
     for place, word in enumerate(plain):
@@ -185,7 +176,9 @@ def _counts(texts: Sequence[str]) -> bool:
 
 
 def texts_of(values: Any) -> list[str]:
-    """Return cells of a frame as texts, empty for gaps, whatever its kind of column."""
+    """Return cells as texts, those of a file as they are, those of a frame of any kind empty for gaps."""
+    if isinstance(values, list):
+        return values
     column = pd.Series(values).astype(object)
     plain = [float(v) if isinstance(v, Fraction) else v for v in column]
     return ["" if gap else str(v) for v, gap in zip(plain, pd.isna(column), strict=True)]

@@ -151,7 +151,6 @@ def _phenotypes(
 
 
 def _say_learned(new: Round) -> None:
-    """Print what the batch before has taught."""
     taught = new.learned
     if not taught:
         return
@@ -179,7 +178,6 @@ def _write_plate(shown: Round, campaign: Campaign, plate: int, free: list[str]) 
 
 
 def _show(shown: Round, written: tuple[pd.DataFrame, Path]) -> None:
-    """Print a batch and where its plate map is."""
     table, path = written
     print(table.drop(columns=["phenotype", "nearest"]).to_string(index=False))
     if not math.isnan(shown.expected_hits):

@@ -19,7 +19,6 @@ class Reading(float):
     sem: float
 
     def __new__(cls, value: float, sem: float = math.nan, n: float = 1.0) -> "Reading":
-        """Return a reward with its error."""
         found = super().__new__(cls, value)
         found.sem, found.n = float(sem), float(n)
         return found
@@ -51,7 +50,7 @@ def mean_of(values: Sequence[float]) -> float:
 
 
 def errors_of(measured: Mapping[str, Sequence[float]]) -> dict[str, Error]:
-    """Return the error of each candidate's mean, unless it is that of one measurement about which nothing is known.
+    """Return the error of each candidate's mean, unless it is one measurement about which nothing is known.
 
     Where some standard errors are known, a reward without one has the median of a single measurement's.
     """

@@ -11,7 +11,7 @@ from scipy.special import ndtr
 from bestarm.interface import FloatArray, IntArray
 from bestarm.search.errors import mean_of
 from bestarm.search.next_batch import Plan
-from bestarm.search.rounds import Round, Suggestion, Values, of_prediction, reward
+from bestarm.search.rounds import Round, Suggestion, Values, aim_of, of_prediction, reward
 
 TOP_SHARE = 0.05  # of the measured candidates, by which a hit is defined if nobody says from which value
 FEWEST = 20  # measured candidates for that
@@ -40,10 +40,7 @@ def suggestions(
     prediction: tuple[FloatArray, FloatArray] | None,
     measured: IntArray,
 ) -> list[Suggestion]:
-    """Return why each candidate of a batch is in it, see `Suggestion`; the prediction is None while nothing is known.
-
-    Scores are standardised features, shape (n, d); batch and measured are places.
-    """
+    """Return why each candidate of a batch is in it, see `Suggestion`, by standardised features, shape (n, d)."""
     if prediction is None:
         why = "random, since nothing is known yet" if not len(measured) else "random, since every well failed so far"
         return [Suggestion(names[a], why=why) for a in batch]
@@ -88,7 +85,7 @@ def expected_hits(
     errors = [
         reward(means[s.name], plan.aim) - of_prediction(s.predicted, plan.aim)
         for each in rounds
-        if Plan.of(each.settings).aim == plan.aim
+        if aim_of(each.settings["aim"]) == plan.aim
         for s in each.suggested
         if not (math.isnan(s.predicted) or math.isnan(means.get(s.name, math.nan)))
     ]
@@ -100,15 +97,10 @@ def expected_hits(
 
 
 def learned(rounds: Sequence[Round], known: Values) -> dict[str, float]:
-    """Return what the last batch taught: candidates that were measured and failed, rank correlation, hits.
-
-    ``rank_correlation`` (Spearman) is NaN for fewer than three; ``expected_hits`` are those said before it was
-    measured.
-    """
+    """Return what the last batch taught; Spearman's ``rank_correlation`` is NaN for fewer than three measured."""
     if not rounds:
         return {}
-    last = rounds[-1]
-    aim = Plan.of(last.settings).aim
+    last, aim = rounds[-1], rounds[-1].settings["aim"]
     there = [s for s in last.suggested if s.name in known]
     rewards = np.array([reward(mean_of(known[s.name]), aim) for s in there])
     predicted = np.array([of_prediction(s.predicted, aim) for s in there])
@@ -126,10 +118,7 @@ def learned(rounds: Sequence[Round], known: Values) -> dict[str, float]:
 
 
 def chances_of_the_best(mean: FloatArray, deviation: FloatArray, m: int, seed: int, *, draws: int = 2000) -> FloatArray:
-    """Return each candidate's probability of being among the best m, from normal draws that calls at one seed share.
-
-    Nothing is drawn of those that lie so far below m others that no draw would show them: their probability is 0.
-    """
+    """Return each candidate's probability of being among the best m, from normal draws; 0 where no draw would show."""
     rng = np.random.default_rng(seed)
     found, left, m = np.zeros(len(mean)), draws, min(m, len(mean))
     exceeded = np.partition(mean - 5.0 * deviation, -m)[-m]

@@ -33,8 +33,10 @@ def known_symbols(notes: list[str], given: str | None = None) -> Mapping[str, st
     return approved_symbols(path)
 
 
-def match(names: Sequence[str], genes: Sequence[str], approved: Mapping[str, str]) -> dict[str, str]:
-    """Return name → gene for every name that is a gene, or whose approved symbol is that of exactly one."""
+def matched(
+    names: Sequence[str], genes: Sequence[str], approved: Mapping[str, str], notes: list[str], file: str
+) -> list[str | None]:
+    """Return the gene of each name: itself, or the only one with its approved symbol, or None, which is said."""
     there = set(genes)
     by_symbol: dict[str, list[str]] = {}
     for gene in genes:
@@ -44,14 +46,6 @@ def match(names: Sequence[str], genes: Sequence[str], approved: Mapping[str, str
         same = [name] if name in there else by_symbol.get(approved.get(name, name), [])
         if len(same) == 1:
             found[name] = same[0]
-    return found
-
-
-def matched(
-    names: Sequence[str], genes: Sequence[str], approved: Mapping[str, str], notes: list[str], file: str
-) -> list[str | None]:
-    """Return the gene of each name, None without one; what was renamed and what has no features is said."""
-    found = match(names, genes, approved)
     renamed = [f"{name} is {gene}" for name, gene in found.items() if name != gene]
     if renamed:
         notes.append(f"{file}: {len(renamed)} outdated symbols mapped by HGNC's table ({listed(renamed)}).")

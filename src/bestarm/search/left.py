@@ -28,16 +28,15 @@ def checked_hits(hits: Any, candidates: Any) -> Hits:
     if hits is None:
         return None
     rule = f"hits must be a reward, a share such as '5%', or a list of names; got {hits!r}."
-    if isinstance(hits, str):
-        share = plain_floats([hits.strip().removesuffix("%").strip()])
-        if not hits.strip().endswith("%") or share is None or not 0.0 < share[0] < 100.0:
-            raise ValueError(rule)
+    text = hits.strip() if isinstance(hits, str) else ""
+    share = plain_floats([text[:-1].strip()]) if text.endswith("%") else None
+    if share is not None and 0.0 < share[0] < 100.0:
         return hits
     if isinstance(hits, int | float | np.number) and not isinstance(hits, bool):
         if not math.isfinite(hits):
             raise ValueError(f"hits must be finite, got {hits}; give the reward from which on it is a hit.")
         return float(hits)
-    if isinstance(hits, bool) or not isinstance(hits, Iterable):
+    if isinstance(hits, str | bool) or not isinstance(hits, Iterable):
         raise ValueError(rule)
     labels = list(dict.fromkeys(names_in(hits, "hits")))
     if not labels:
@@ -100,7 +99,7 @@ def _computed(search: Any, hits: Any, draws: int) -> Left:
     known = np.array([means.get(name, math.nan) for name in names], dtype=np.float64)
     if np.isnan(known).all():
         return Left(unknown="no result was told yet")
-    policy, state = search._replayed(search._plan(1))
+    policy, state = search._replayed()
     if not hasattr(policy, "joint_draws"):
         return Left(unknown=f"{search._choice.name} has no posterior; search.with_policy('gp').left() has one")
     open_ = np.array([name not in means and name not in gone for name in names], dtype=np.bool_)

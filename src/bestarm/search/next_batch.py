@@ -1,9 +1,8 @@
 r"""The next batch of a search as a function of what was measured, for policies that decide from data alone.
 
-The state of a policy is a function of the log: what was measured is told round by round, as an uninterrupted search
-would have been told it, and then the policy is asked. Where every candidate measured had been asked for, under the same
-settings, and nothing was corrected, the batch is that of an uninterrupted search to the last bit (tested). What was
-known beforehand is told first and counts as a round; a corrected measurement is told as it is now, in its old place.
+What was measured is told round by round, and then the policy is asked: where all of it had been asked for, under the
+same settings, and nothing was corrected, the batch is that of an uninterrupted search to the last bit. What was known
+beforehand is told first and counts as a round; a corrected measurement is told as it is now, in its old place.
 """
 
 from __future__ import annotations
@@ -43,7 +42,6 @@ class CustomPolicy:
 
     @property
     def name(self) -> str:
-        """Name of the policy."""
         return str(self.policy.label)
 
     @property
@@ -57,11 +55,10 @@ class CustomPolicy:
         return int(self.policy.first) if self.repeats else 0
 
     def search(self, batch: int, rounds: int) -> PoolPolicy:
-        """Return the policy for so many batches."""
         from bestarm.search.pool_policies import CustomGP, ScaledSearch  # import Torch where it is
 
         own = replace(self.policy, batch=batch, rounds=rounds)
-        return CustomGP(own, batch) if self.repeats else ScaledSearch(own, scaled=False, plain=True)
+        return CustomGP(own) if self.repeats else ScaledSearch(own, scaled=False, plain=True)
 
     def described(self) -> dict[str, Any]:
         """Return the policy as JSON can hold it; one of another library by its name alone."""
@@ -93,20 +90,16 @@ class Plan:
     since: int = 0
 
     def __post_init__(self) -> None:
-        check_whole("batch", self.batch, 1)
-        check_whole("seed", self.seed, 0)
-        check_whole("since", self.since, 0)
-        check_whole("components", self.components, 0)
+        for name, least in {"batch": 1, "seed": 0, "since": 0, "components": 0}.items():
+            check_whole(name, getattr(self, name), least)
         object.__setattr__(self, "aim", aim_of(self.aim))
 
     def described(self) -> dict[str, Any]:
-        """Return all settings as JSON can hold them."""
         more = {"seed": self.seed, "batch": self.batch, "aim": self.aim, "components": self.components}
         return self.choice.described() | more | ({"since": self.since} if self.since else {})
 
     @classmethod
     def of(cls, described: Mapping[str, Any]) -> Plan:
-        """Return the plan of a description."""
         policy, kept = described["policy"], {name: described[name] for name in ("batch", "seed", "aim", "components")}
         choice = CustomPolicy(restore(policy)) if isinstance(policy, dict) else Choice.of(described)
         return cls(choice, **kept, since=described.get("since", 0))

@@ -33,30 +33,26 @@ _BODY = (
 _NUMBER = re.compile(rf"([€$£]?)\s*({_BODY})(\s*)(\D*|[^\W\d][^,;]{{0,12}})")
 _GROUP = re.compile(r"[+-]?[1-9][0-9]{0,2}([.,])[0-9]{3}")
 _CODE = re.compile(r"0[0-9]+")
-MONTH = (
+_MONTH = (
     r"(?:jan(?:uary?|uar|vier)?|feb(?:ruary?|ruar)?|f[ée]vr?(?:ier)?|mar(?:ch|s|ts)?|m[äa]rz?|mrz|a[pv]r(?:il)?|ma[yij]|"
     r"june?|juni|juin|july?|juli|juil(?:let)?|aug(?:ust)?|ao[uû]t|sept?(?:ember|embre)?|o[ck]t(?:ober|obre)?|"
     r"nov(?:ember|embre)?|d[eé][cz](?:ember|embre)?)"
 )
-_DATE = re.compile(
+DATE = re.compile(
     r"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}([./-])\d{1,2}\1(?:\d{4}|\d{2}))(?:[ T].*)?|"
-    rf"\d{{1,2}}(?:\.?[- ]|\. ?){MONTH}\.?(?:[- ]\d{{2,4}})?|{MONTH}\.?[- ]'?\d{{2,4}}",
+    rf"\d{{1,2}}(?:\.?[- ]|\. ?){_MONTH}\.?(?:[- ]\d{{2,4}})?|{_MONTH}\.?[- ]'?\d{{2,4}}",
     re.IGNORECASE,
 )
 _ONE = r"[+-]?[0-9]+(?:[.,][0-9]+)?"
 _POWER = re.compile(rf"(?:{_ONE}\s*[x×*·]\s*)?10\s*(?:\^|\*\*)\s*[-+−]?[0-9]+\s*\D*|{_ONE}[⁻⁰¹²³⁴-⁹]+\s*\D*")
-_MINUTES = "give minutes or hours as one number"
+_TIME = re.compile(
+    r"(?:\d+ days?, )?\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[AP]M)?|\d+ ?h ?\d+( ?m(in)?)?|\d+ ?m(in)? ?\d+ ?s",
+    re.IGNORECASE,
+)
 SHAPES = (
     ("a limit", re.compile(rf"[<>≤≥]=?\s*{_ONE}\s*\D*"), "give the limit itself as a number"),
-    ("a date", _DATE, "drop the column, or give a number of days"),
-    (
-        "a time",
-        re.compile(
-            r"(?:\d+ days?, )?\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[AP]M)?|\d+ ?h ?\d+( ?m(in)?)?|\d+ ?m(in)? ?\d+ ?s",
-            re.IGNORECASE,
-        ),
-        _MINUTES,
-    ),
+    ("a date", DATE, "drop the column, or give a number of days"),
+    ("a time", _TIME, "give minutes or hours as one number"),
     ("a fraction", re.compile(r"[+-]?\d*\s*[¼-¾⅐-⅞]|\d+ \d+/\d+"), "give it as one number"),
     ("a number in brackets, or before its sign", re.compile(rf"\(\s*{_ONE}\s*\)|{_ONE}-"), "write it as 5 or -5"),
     ("a number with something before it", re.compile(rf"(?:CHF|EUR|USD|GBP|pH|kr|Fr|')\.?\s*{_ONE}"), "write it alone"),
@@ -80,6 +76,15 @@ _EXACT = {ord("−"): "-", ord("﹣"): "-", ord("－"): "-", ord("\u00a0"): " ",
 def tidy(text: str) -> str:
     """Return a cell without blanks around it, with plain minus signs and plain blanks."""
     return (text if text.isascii() else text.translate(_EXACT)).strip()
+
+
+def truth_as_numbers(texts: Sequence[str]) -> Sequence[str]:
+    """Return texts with 1 for true and 0 for false, in any case of letters, if beside gaps there is nothing else."""
+    truth = {"true": "1", "false": "0"}
+    folded = [text.strip().lower() for text in texts]
+    if not {*folded} - GAPS <= truth.keys():
+        return texts
+    return [truth.get(word, text) for word, text in zip(folded, texts, strict=True)]
 
 
 def plain_floats(texts: Sequence[str]) -> FloatArray | None:
@@ -113,7 +118,7 @@ class _Parsed(NamedTuple):
 
 def _parsed(text: str) -> _Parsed | None:
     found = _NUMBER.fullmatch(text)
-    if found is None or _DATE.fullmatch(text):
+    if found is None or DATE.fullmatch(text):
         return None
     prefix, body, blank, unit = found.groups()
     unit = unicodedata.normalize("NFKC", unit.strip())  # the two characters of micro are one unit
@@ -138,7 +143,6 @@ def _sign_of(body: str) -> str:
 
 
 def _value(body: str, decimal: str) -> float:
-    """Return a number that has this decimal sign."""
     other = "," if decimal == "." else "."
     text = re.sub(rf"['’{_BLANKS}]", "", body).replace(other, "")
     return float(text.replace(decimal, "."))
@@ -146,19 +150,15 @@ def _value(body: str, decimal: str) -> float:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table by its header, its tidy cells, and what they are.
-
-    It has ``floats`` where all cells are plain numbers, otherwise each text that is no gap, once, with its parts.
-    """
+    """A column of a table by its header, and its tidy cells."""
 
     label: str
     texts: Sequence[str]
-    floats: FloatArray | None
-    distinct: Mapping[str, _Parsed | None]
+    floats: FloatArray | None  # if all cells are plain numbers
+    distinct: Mapping[str, _Parsed | None]  # otherwise each text that is no gap, once, with its parts
 
     @classmethod
     def of(cls, label: str, texts: Iterable[str]) -> "Column":
-        """Return a column of cells."""
         clean = [tidy(text) for text in texts]
         floats = plain_floats(clean)
         words = {} if floats is not None else {t: _parsed(t) for t in dict.fromkeys(clean) if t.lower() not in GAPS}
@@ -171,18 +171,12 @@ class Column:
 
     @property
     def numeric(self) -> bool:
-        """Whether every cell that is no gap is a number, perhaps with a unit."""
+        """Whether every cell that is no gap is a number, perhaps with a unit; codes such as 1A are none."""
         if self.floats is not None:
             return True
-        return bool(self.distinct) and all(p is not None for p in self.distinct.values()) and self._one_kind()
-
-    def _one_kind(self) -> bool:
-        """Return whether what stands around the numbers makes the column one of numbers, not of codes such as 1A."""
-        around = {p.around for p in self.distinct.values() if p is not None}
-        if len(around) <= 1:
-            return True
-        known = [p for p in self.distinct.values() if p is not None and p.around]
-        return not any(p.glued for p in known)
+        known = [p for p in self.distinct.values() if p is not None]
+        codes = len({p.around for p in known}) > 1 and any(p.glued for p in known)
+        return 0 < len(known) == len(self.distinct) and not codes
 
     def signs(self) -> dict[str, str]:
         """Return the decimal signs of the numbers, each with an example."""
@@ -239,27 +233,23 @@ def numbers_of(
     distinct = column.distinct if column.floats is None else {t: _parsed(t) for t in dict.fromkeys(column.texts)}
     if not distinct:
         return np.full(len(column.texts), math.nan), said
-    if not all(p is not None for p in distinct.values()) or not column.numeric:
+    parsed = {text: p for text, p in distinct.items() if p is not None}
+    if len(parsed) < len(distinct) or not column.numeric:
         _refuse_lookalikes(where, column, distinct, whose)
         return None
-    units = column.units
-    if len(units) > 1:
-        one, other = (
-            next(t for t, p in distinct.items() if p is not None and p.around == u) for u in sorted(units)[:2]
-        )
+    if len(units := column.units) > 1:
+        one, other = (next(text for text, p in parsed.items() if p.around == unit) for unit in sorted(units)[:2])
         raise ValueError(
             f"{where}: column {label!r} has {one!r} and {other!r}, several units; give numbers of one unit."
         )
-    values = {text: _value(p.body, decimal) for text, p in distinct.items() if p is not None}
+    values = {text: _value(p.body, decimal) for text, p in parsed.items()}
     if unit := next(iter(units)):
         said.append(f"column {label}: numbers with the unit {unit!r}, which was taken off.")
     other = "," if decimal == "." else "."
-    grouped = [t for t, p in distinct.items() if p is not None and re.search(rf"['’{_BLANKS}{other}]", p.body)]
-    if grouped:
+    if grouped := [text for text, p in parsed.items() if re.search(rf"['’{_BLANKS}{other}]", p.body)]:
         said.append(f"column {label}: {grouped[0]!r} read as {values[grouped[0]]:.10g}, with a sign of thousands.")
     said += zeros
-    taken = [t for t in dict.fromkeys(column.texts) if t and t.lower() in GAPS]
-    if taken:
+    if taken := [t for t in dict.fromkeys(column.texts) if t and t.lower() in GAPS]:
         n = sum(text in taken for text in column.texts)
         said.append(f"column {label}: {', '.join(map(repr, taken))} taken for a gap ({n} cell{'s' * (n != 1)}).")
     return np.array([values.get(text, math.nan) for text in column.texts]), said
@@ -269,29 +259,27 @@ def _refuse_lookalikes(
     where: str, column: Column, distinct: Mapping[str, _Parsed | None], whose: Sequence[str]
 ) -> None:
     """Refuse a column with some numbers, or in which nearly every word has the shape of a number."""
-    label, bare = column.label, [text for text, p in distinct.items() if p is not None and not p.around]
+    label, parsed = column.label, {text: p for text, p in distinct.items() if p is not None}
+    bare = [text for text, p in parsed.items() if not p.around]
     words = [text for text, p in distinct.items() if p is None or (bare and p.glued)]
     odd = [text for text, p in distinct.items() if p is None or any(map(str.isdigit, p.unit))]
     shapes = {text: shape for text in odd for shape in SHAPES if shape[1].fullmatch(text)}
-    numbers = [
-        text for text, p in distinct.items() if p is not None and (not p.unit or p.spaced or _UNITS.fullmatch(p.unit))
-    ]
+    numbers = [text for text, p in parsed.items() if not p.unit or p.spaced or _UNITS.fullmatch(p.unit)]
     if shapes and len(shapes) + len(numbers) >= 0.9 * len(distinct):
         text, (kind, _, remedy) = next(iter(shapes.items()))
         raise ValueError(
             f"{where}: column {label!r} has {text!r}, {kind}, which is no number and as a word would have no order; "
             f"{remedy}, or name the column among `words` if each text is a category of its own."
         )
-    units = [text for text, p in distinct.items() if p is not None and p.unit and _UNITS.fullmatch(p.unit)]
+    units = [text for text, p in parsed.items() if p.unit and _UNITS.fullmatch(p.unit)]
     if words and (bare or len(numbers) >= 0.9 * len(distinct) or len(units) >= max(2, 0.5 * len(distinct))):
         place = column.texts.index(words[0])
         of = f" of {whose[place]}" if len(whose) > place else ""
+        remedy = "correct it, leave the cell empty where nothing is known, drop the column, or name it in `words`"
         if words[0].lower() in TO_COME:
             remedy = "a column of results is no feature: name it in `results`, or leave it out of the table"
         elif words[0].lower() in GAP_HINTS:
             remedy = "leave the cell empty where nothing is known"
-        else:
-            remedy = "correct it, leave the cell empty where nothing is known, drop the column, or name it in `words`"
         raise ValueError(
             f"{where}: column {label!r}{of} is {words[0]!r} among numbers such as {(bare or numbers)[0]!r}; {remedy}."
         )

@@ -65,7 +65,7 @@ def expected_best(rewards: FloatArray, sizes: IntArray) -> FloatArray:
 
 
 def explained_shares(candidates: Candidates, values: FloatArray) -> pd.Series[float]:
-    """Return the share of the variance of some values over the candidates that each column of the table explains alone.
+    """Return the share of the variance of some values that each column of the table explains alone.
 
     It is the correlation ratio of ten groups of equally many candidates (of words: a group each), less what as many
     random groups would explain (epsilon squared), and at least 0.
@@ -99,8 +99,8 @@ def _groups(column: pd.Series[Any]) -> Any:
 def left_out(search: Any, refits: int | None = None) -> pd.DataFrame:
     """Return ``name, measured, predicted`` of measured candidates, each predicted by a refit without it.
 
-    Of more than ``refits`` candidates with a result, so many are taken evenly over the order of telling; by default
-    30, 8 by networks, and down to 3, then 0, where refits see many features. They see the measured candidates alone.
+    Of more than ``refits`` candidates with a result, see `bestarm.Search.plot`, so many are taken evenly over the order
+    of telling. Refits see the measured candidates alone.
     """
     plan = search._plan(1)
     names, values = search._candidates.names, search._status.values
@@ -133,13 +133,11 @@ class Shown:
 
     @property
     def unit(self) -> str:
-        """What rewards are called on an axis."""
         aim = self.search.aim
         return "size of the reward" if aim == "both" else "reward" if isinstance(aim, str) else f"distance to {aim:g}"
 
     @cached_property
     def states(self) -> pd.Series[str]:
-        """State of each candidate."""
         return self.search.states
 
     @cached_property
@@ -151,7 +149,8 @@ class Shown:
     @cached_property
     def predicted(self) -> FloatArray:
         """What is maximised, as predicted of every candidate, shape (n,)."""
-        return self.search._prediction()[0]
+        prediction: Any = explanations.prediction_of(*self.search._replayed())
+        return prediction[0]
 
     @cached_property
     def pool(self) -> FloatArray:
@@ -166,7 +165,6 @@ class Shown:
         return explained_shares(self.search.candidates, self.predicted)
 
     def in_units(self, values: Any) -> Any:
-        """Return what is maximised as it is shown."""
         return of_prediction(values, self.search.aim)
 
 
@@ -325,18 +323,17 @@ def importance(shown: Shown, axis: Axes) -> str:
     return f"Share of the variance of predictions that each feature explains alone (correlation ratio): {values}.{more}"
 
 
-PANELS: dict[str, Callable[[Shown, Axes], str]] = {
-    "best": best_so_far,
-    "predicted": predicted_against_measured,
-    "map": map_of_candidates,
-    "importance": importance,
+PANELS: dict[str, tuple[str, Callable[[Shown, Axes], str]]] = {  # with their headings in a report
+    "best": ("The best so far", best_so_far),
+    "predicted": ("Predicted against measured", predicted_against_measured),
+    "map": ("What the search expects of each candidate", map_of_candidates),
+    "importance": ("Which features matter for the predictions", importance),
 }
 
 
 def plot(
     search: Any, panels: str | Sequence[str] = (), *, features: Sequence[str] = (), refits: int | None = None
 ) -> Figure:
-    """Return a figure of a search, see `bestarm.Search.plot`."""
     wanted = [panels] if isinstance(panels, str) else list(panels) or list(PANELS)
     if unknown := [name for name in wanted if name not in PANELS]:
         raise ValueError(f"there is no panel {unknown[0]!r}; there are: {', '.join(PANELS)}.")
@@ -361,7 +358,7 @@ def figure_of(shown: Shown, panels: Sequence[str], width: float = 5.2) -> Figure
     with matplotlib.rc_context(STYLE):
         figure = Plot(figsize=(width * columns, 0.71 * width * rows))
         axes = figure.subplots(rows, columns, squeeze=False).ravel()
-        texts = [PANELS[name](shown, axis) for name, axis in zip(panels, axes, strict=False)]
+        texts = [PANELS[name][1](shown, axis) for name, axis in zip(panels, axes, strict=False)]
         for axis in axes[len(panels) :]:
             axis.set_axis_off()
     figure.set_label("\n".join(texts))

@@ -1,9 +1,8 @@
 r"""Policies in a search of a pool, whose measurements may come from anywhere and at any time.
 
 They are policies of the one interface that do three things more (`PoolPolicy`), so that the same code suggests a
-laboratory's next batch and runs a finished screen many times over. Here are the batch policies of the library as
-members of this protocol: `ScaledSearch` for networks, linear functions and random batches, `PoolGP` and `CustomGP` for
-Gaussian processes. Those of `bestarm.policies.model_batches` follow the protocol themselves.
+laboratory's next batch and runs a finished screen many times over. Those of `bestarm.policies.model_batches` follow the
+protocol themselves; here are the other batch policies of the library.
 
 References
 ----------
@@ -30,6 +29,7 @@ from bestarm.streams import Streams
 
 MEMBERS = 5  # networks whose mean and spread explain a batch
 MOST_KNOWN = 4000  # the posterior takes n^2 K operations and n K numbers
+_SHORTLIST = 2000  # genes of which a batch is chosen, unless it is larger
 _FEATURES = 1000  # of draws of all arms together
 _FAR_BELOW = -1e6  # posterior mean, in scaled units, of what may not be chosen
 
@@ -84,39 +84,30 @@ class ScaledSearch(PoolPolicy):
 
     @property
     def label(self) -> str:
-        """Name of the policy."""
         return self.policy.label
 
     def start(self, arms: Arms, streams: Streams) -> BatchState:
-        """Return the state before the first batch."""
         if isinstance(self.policy, LinearSearch) and not self.plain:
             arms = Arms(arms.features / np.sqrt(arms.n_features))
         return self.policy.start(arms, streams)
 
-    def scaled_state(self, state: BatchState) -> BatchState:
-        """Return a copy of a state with scaled rewards, by which the policy chooses."""
+    def scaled_state(self, state: BatchState) -> tuple[BatchState, FloatArray, FloatArray]:
+        """Return a copy of a state with scaled rewards, by which the policy chooses, and their mean and deviation."""
         if not self.scaled:
-            return replace(state)
+            return replace(state), np.zeros((1, 1)), np.ones((1, 1))
         mean, sd = spread_of(state.rewards, state.n_observed)
-        return replace(state, rewards=(state.rewards - mean) / sd)
+        return replace(state, rewards=(state.rewards - mean) / sd), mean, sd
 
     def ask(self, state: BatchState) -> Ask:
-        """Return the next batch; the scores in the state are in units of the scaled reward."""
-        copy = self.scaled_state(state)
-        asked: Ask = self.policy.ask(copy)
-        state.scores, state.diverged = copy.scores, copy.diverged
-        return asked
+        return self.policy.ask(self.scaled_state(state)[0])
 
     def tell(self, state: BatchState, asked: Ask, totals: FloatArray) -> None:
-        """Learn rewards, of what was asked or of anything else that was measured."""
         self.policy.tell(state, asked, totals)
 
     def finished(self, state: BatchState) -> BoolArray:
-        """Return which replications have spent their rounds or their arms."""
         return self.policy.finished(state)
 
     def recommend(self, state: BatchState) -> IntArray:
-        """Return the best arm measured so far, shape (R, 1)."""
         return self.policy.recommend(state)
 
     def predicted(self, state: BatchState) -> tuple[FloatArray, FloatArray]:
@@ -125,8 +116,7 @@ class ScaledSearch(PoolPolicy):
         Linear functions have their own: centre and half-width of what is plausible. Networks are explained by an
         ensemble of plain networks, its mean and spread; random batches by a Gaussian process, which needs no Torch.
         """
-        copy = self.scaled_state(state)
-        mean, sd = spread_of(state.rewards, state.n_observed) if self.scaled else (np.zeros((1, 1)), np.ones((1, 1)))
+        copy, mean, sd = self.scaled_state(state)
         inner = self.policy
         if isinstance(inner, LinearSearch):
             assert isinstance(copy, LinearState)
@@ -164,7 +154,6 @@ class PoolGPState:
     gp: BatchGPState
     streams: Streams
     available: BoolArray
-    scores: FloatArray  # upper confidence bound of each arm at the last choice; NaN where there was none
     n_observed: IntArray
     round: int = 0
     unit: float = 0.0  # by which rewards are multiplied, a power of two; 1 for ordinary ones, 0 while not known
@@ -177,26 +166,17 @@ class PoolGP(PoolPolicy):
     Features are divided by the root of their number, so that two genes are about :math:`\sqrt2` apart. What may not be
     chosen has a mean far below all others in a copy of the posterior, so that no bound, region or estimate of the
     maximum counts it. Thompson's draws are made on all genes, and each takes the best gene that is left. Where a
-    choice names a gene twice, the largest upper confidence bounds fill the batch. Of more genes than ``shortlist``,
-    those with the largest bounds are looked at, beside those measured.
+    choice names a gene twice, the largest upper confidence bounds fill the batch. Of more than 2000 genes, those with
+    the largest bounds are looked at, beside those measured.
     """
 
     policy: BatchGP
-    shortlist: int = 2000
-
-    def __post_init__(self) -> None:
-        if self.shortlist < self.policy.batch:
-            raise ValueError(
-                f"shortlist must be at least a batch, {self.policy.batch}, got {self.shortlist}; raise it."
-            )
 
     @property
     def label(self) -> str:
-        """Name of the policy."""
         return self.policy.label
 
     def start(self, arms: Arms, streams: Streams) -> PoolGPState:
-        """Return the state before the first batch."""
         room = self.policy.batch * self.policy.rounds
         if min(room, arms.n_arms) > MOST_KNOWN:
             raise ValueError(
@@ -208,46 +188,42 @@ class PoolGP(PoolPolicy):
     def _started(self, arms: Arms, streams: Streams) -> PoolGPState:
         n = len(streams.replications)
         free = np.ones((n, arms.n_arms), np.bool_)
-        gp = self.policy.start(arms, streams)
-        return PoolGPState(gp, streams, free, np.full(free.shape, np.nan), np.zeros(n, np.int64))
+        return PoolGPState(self.policy.start(arms, streams), streams, free, np.zeros(n, np.int64))
 
     def ask(self, state: PoolGPState) -> Ask:
-        """Return the next batch."""
         n, left = len(state.n_observed), int(state.available.sum(axis=1).max())
         if state.round == self.policy.rounds or left == 0:
             return Ask(np.zeros((n, 1), np.int64), np.zeros((n, 1), np.int64))
         size = min(self.policy.batch, left)
-        state.scores = np.full(state.available.shape, np.nan)
         chosen = random_batch(state.streams, state.round, state.available, size)
         for r in np.flatnonzero(state.n_observed > 0):
             chosen[r] = self._choose(state, int(r), size)
         return Ask(chosen, np.ones_like(chosen))
 
     def _choose(self, state: PoolGPState, r: int, size: int) -> IntArray:
-        """Return the batch of one replication."""
         gp, free, rule, own = state.gp, state.available[r], self.policy.rule, self.policy.acquisition
         bound = own if isinstance(own, UpperBound) else UpperBound()  # which ranks genes beside the policy's choice
         width = ucb_width(len(free), max(state.round, 1), bound.delta, bound.beta_scale)
         upper = gp.means[r] + width * np.sqrt(gp.variances[r])
-        state.scores[r] = upper
-        if free.sum() <= size:
-            wanted: list[int] = []
-        elif isinstance(rule, Draws):
-            wanted = list(self._thompson(state, r, size, rule.n_features))
-        else:
+        wanted: IntArray = np.zeros(0, np.int64)
+        if free.sum() > size and isinstance(rule, Draws):
+            wanted = self._thompson(state, r, size, rule.n_features)
+        elif free.sum() > size:
             left = np.flatnonzero(free)
-            left = left[np.argsort(-upper[left], kind="stable")[: self.shortlist]]
-            columns = np.union1d(left, gp.conditioned[r, : gp.n_known[r]])
-            asked = self.policy.ask(self._part(gp, r, columns, free))
-            wanted = columns[asked.arms[0]].tolist()
+            left = left[np.argsort(-upper[left], kind="stable")[: max(_SHORTLIST, self.policy.batch)]]
+            wanted = self._chosen_among(left, gp, r, free)
         one = state.streams.replications[r : r + 1]
         order = random_order(state.streams.key(f"{self.label} ties"), one, state.round, len(free))
         rest = top_batch(upper[None], free[None], order, size)[0]
-        kept = [a for a in dict.fromkeys([*wanted, *rest.tolist()]) if free[a]]
+        kept = [a for a in dict.fromkeys([*wanted.tolist(), *rest.tolist()]) if free[a]]
         return np.array(kept[:size], dtype=np.int64)
 
-    def _part(self, gp: BatchGPState, r: int, columns: IntArray, free: BoolArray) -> BatchGPState:
-        """Return a copy of one replication's posterior on some genes, of which the measured ones are out of reach."""
+    def _chosen_among(self, left: IntArray, gp: BatchGPState, r: int, free: BoolArray) -> IntArray:
+        """Return what the policy asks of some genes, by a copy of the posterior on them and on those measured.
+
+        What is not free is out of reach there.
+        """
+        columns = np.union1d(left, gp.conditioned[r, : gp.n_known[r]])
         one: BatchGPState = take_rows(replace(gp, rows=gp.rows[:, :0]), np.array([r]))  # without rows, which are large
         known, shut = int(gp.n_known[r]), ~free[columns]
         one.conditioned[0, :known] = np.searchsorted(columns, one.conditioned[0, :known])
@@ -258,7 +234,8 @@ class PoolGP(PoolPolicy):
         kept = np.empty((1, gp.rows.shape[1], len(columns)))
         kept[0, :known] = gp.rows[r, :known][:, columns]
         points = np.ascontiguousarray(gp.points[one.point_set][:, :, columns])
-        return replace(one, points=points, point_set=np.zeros(1, np.int64), rows=kept, n_rows=one.n_known.copy())
+        one = replace(one, points=points, point_set=np.zeros(1, np.int64), rows=kept, n_rows=one.n_known.copy())
+        return columns[self.policy.ask(one).arms[0]]
 
     def _thompson(self, state: PoolGPState, r: int, size: int, m: int) -> IntArray:
         """Return the best free gene of each of so many draws from the posterior, of m random features ([1]_)."""
@@ -276,19 +253,15 @@ class PoolGP(PoolPolicy):
         if not state.unit and np.nan_to_num(totals).any():  # while all are 0, any unit will do
             state.unit = _unit(float(np.nanmax(np.abs(totals))))
         self.policy.tell(state.gp, asked, totals * (state.unit or 1.0))
-        rows = np.arange(len(state.n_observed))
-        for place in range(asked.arms.shape[1]):
-            pulled = asked.counts[:, place] > 0
-            state.available[rows[pulled], asked.arms[pulled, place]] = False
+        rows, places = np.nonzero(asked.counts)
+        state.available[rows, asked.arms[rows, places]] = False
         state.n_observed = state.gp.n_known.copy()
         state.round += 1
 
     def finished(self, state: PoolGPState) -> BoolArray:
-        """Return which replications have spent their rounds or their genes."""
         return np.full(len(state.n_observed), state.round == self.policy.rounds or not state.available.any())
 
     def recommend(self, state: PoolGPState) -> IntArray:
-        """Return the recommended arm, shape (R, 1)."""
         return self.policy.recommend(state.gp)
 
     def believe(self, state: PoolGPState, places: IntArray) -> None:
@@ -317,7 +290,6 @@ class PoolGP(PoolPolicy):
         return replace(gp, offset=np.array([mean]), scale=np.array([float(spread_or_unit(known.std(), mean))]))
 
     def predicted(self, state: PoolGPState) -> tuple[FloatArray, FloatArray]:
-        """Return posterior mean and deviation of every arm, shape (n_arms,) each."""
         means, variances = self._centred_on_few(state.gp).predict()
         unit, deviation = state.unit or 1.0, np.sqrt(np.maximum(variances[0], 0.0))
         known = state.gp.rewards[0, : state.gp.n_known[0]]
@@ -351,7 +323,6 @@ class CustomGP(PoolGP):
     """A batch policy with a Gaussian process as it is: arms may repeat, and the first ones are the policy's own."""
 
     def start(self, arms: Arms, streams: Streams) -> PoolGPState:
-        """Return the state before the first batch."""
         return self._started(arms, streams)
 
     def ask(self, state: PoolGPState) -> Ask:
@@ -363,9 +334,8 @@ class CustomGP(PoolGP):
         if state.n_observed[0] == 0:
             chosen = random_batch(state.streams, state.round, state.available, min(size, int(free.sum())))
             return Ask(chosen, np.ones_like(chosen))
-        columns = np.union1d(np.flatnonzero(free), state.gp.conditioned[0, : state.gp.n_known[0]])
-        asked = self.policy.ask(self._part(state.gp, 0, columns, free))
-        wanted = [int(a) for a in columns[asked.arms[0]] if free[a]]
+        asked = self._chosen_among(np.flatnonzero(free), state.gp, 0, free)
+        wanted = [int(a) for a in asked if free[a]]
         if len(wanted) < size:  # a rule that looks at deviations alone may name what was set aside
             upper = np.where(free, state.gp.means[0] + np.sqrt(state.gp.variances[0]), -np.inf)
             wanted += [int(a) for a in np.argsort(-upper, kind="stable") if free[a] and a not in wanted]
@@ -373,11 +343,6 @@ class CustomGP(PoolGP):
         return Ask(arms, np.ones_like(arms))
 
     def tell(self, state: PoolGPState, asked: Ask, totals: FloatArray) -> None:
-        """Learn rewards, of what was asked or of anything else."""
         self.policy.tell(state.gp, asked, totals)
         state.n_observed = state.gp.n_known.copy()
         state.round += 1
-
-    def finished(self, state: PoolGPState) -> BoolArray:
-        """Return which replications have had all batches."""
-        return self.policy.finished(state.gp)

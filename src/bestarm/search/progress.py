@@ -18,7 +18,6 @@ _within = threading.local()
 
 
 def _watched() -> bool:
-    """Return whether somebody looks on at a terminal."""
     return bool(getattr(sys.stderr, "isatty", lambda: False)())
 
 
@@ -47,8 +46,7 @@ def _say(what: str, thread: int, shown: list[Any]) -> None:
 def noted(what: str) -> Iterator[None]:
     """Say, once it has taken two seconds, what is being done: a warning on a terminal, otherwise a logged info.
 
-    In a notebook that somebody looks at it is shown as well, until it is done. That nothing was compiled here before
-    is said at once, by the note of the policies. Within another note nothing is said.
+    In a notebook that somebody looks at it is shown as well, until it is done. Within another note nothing is said.
     """
     if getattr(_within, "note", False):
         yield

@@ -30,7 +30,6 @@ class HitCounter(Observed):
     found: list[IntArray] = field(default_factory=list)
 
     def tell(self, state: Any, asked: Ask, totals: FloatArray) -> None:
-        """Update the policy, and count."""
         self.found.append((self.hits[asked.arms] & (asked.counts > 0)).sum(axis=1))
         super().tell(state, asked, totals)
 
@@ -102,10 +101,9 @@ def replay(
     seed: int = 0,
     progress: Callable[[str, int], None] | None = None,
 ) -> pd.DataFrame:
-    """Return hits against batches for several policies and for chance, in a figure's columns; see `hit_counts`.
+    """Return mean hits so far of policies and of chance by batch, in a figure's columns; see `hit_counts`.
 
-    A row for each series and batch: ``value`` is the mean number of hits found so far, ``low`` and ``high`` its 95%
-    interval by Student's t over the runs; of chance, the exact mean. There are no more rounds than there are genes for.
+    Intervals of 95% are by Student's t over the runs. There are no more rounds than there are genes for.
     """
     check_whole("batch", batch, 1)
     check_whole("rounds", rounds, 1)

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from bestarm import __version__
-from bestarm.search.atomic_files import checked_path, write_atomically, writing
+from bestarm.search.atomic_files import checked_path, write_file
 from bestarm.search.rounds import ASKED, FAILED, MEASURED, STATES, UNMEASURED, of_prediction, reward
 from bestarm.search.tables import counted, listed
 
@@ -18,12 +18,6 @@ _QUICK = 200_000  # numbers in a table of candidates
 _AIMS = {"max": "large rewards", "min": "small rewards", "both": "rewards of large size"}
 _MOST_ROWS = 2000  # of a table on the page
 _DPI = 130
-_HEADINGS = {
-    "best": "The best so far",
-    "predicted": "Predicted against measured",
-    "map": "What the search expects of each candidate",
-    "importance": "Which features matter for the predictions",
-}
 _CSS = """
 :root { color-scheme: light dark; --ink: #1b1b1b; --paper: #fff; --line: #d0d0d0; --soft: #595959 }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6e6e6; --paper: #16181b; --line: #44484d; --soft: #b0b0b0 } }
@@ -62,7 +56,6 @@ def lines_of(search: Any, *, patient: bool = True) -> list[tuple[str, str]]:
 
 
 def best_of(search: Any) -> str:
-    """Return the best candidate measured so far in words."""
     means = search._status.means()
     ranked = search._ranked(means)
     if not ranked:
@@ -84,7 +77,6 @@ def next_step(search: Any, known: dict[str, int]) -> str:
 
 
 def as_html(search: Any) -> str:
-    """Return a short table for notebooks."""
     rows = "".join(
         f'<tr><th style="text-align:left;vertical-align:top">{html.escape(label)}</th>'
         f'<td style="text-align:left">{html.escape(text)}</td></tr>'
@@ -98,13 +90,10 @@ def write(search: Any, path: str | Path, refits: int | None) -> None:
     path = checked_path(path)
     if path.suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"a report is an HTML page, got {path}; name it {path.with_suffix('.html')}.")
-    content = page_of(search, refits).encode("utf-8")
-    with writing(path):
-        write_atomically(path, content)
+    write_file(path, page_of(search, refits).encode())
 
 
 def page_of(search: Any, refits: int | None) -> str:
-    """Return the page."""
     from bestarm.search import plots  # refuses at once where Matplotlib is not there
 
     known = search.history["reward"].notna().any()
@@ -161,7 +150,7 @@ def _next_batch(search: Any) -> str:
 def _figures(plots: Any, search: Any, refits: int | None) -> Iterable[tuple[str, str]]:
     """Yield a section for each panel: the picture with its alternative text, which is its caption, too."""
     shown = plots.Shown(search, refits=refits)
-    for name, title in _HEADINGS.items():
+    for name, (title, _) in plots.PANELS.items():
         figure = plots.figure_of(shown, [name], width=7.2)
         text = plots.describe(figure)
         file = io.BytesIO()
@@ -183,9 +172,8 @@ def _log_of(search: Any) -> str:
         "version": [each.version for each in search.rounds],
     }
     rounds = pd.DataFrame(columns)
-    history = search.history.assign(
-        reward=[f"{value:.6g}" if value == value else "failed" for value in search.history["reward"]]
-    )
+    history = search.history
+    history["reward"] = [f"{value:.6g}" if value == value else "failed" for value in history["reward"]]
     batches = _soft("No batch was asked for.") if rounds.empty else _table(rounds)
     label = f"{counted(len(history), 'measurement')} in the order of telling (round 0: before the first batch)"
     return f"{batches}<details><summary>{label}</summary>{_table(history)}</details>"

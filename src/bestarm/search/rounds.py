@@ -101,47 +101,37 @@ def same(a: Sequence[float], b: Sequence[float]) -> bool:
     return len(a) == len(b) and all(x == y or (math.isnan(x) and math.isnan(y)) for x, y in zip(a, b, strict=True))
 
 
-def newly_told(rounds: Sequence[Round], values: Values, order: Sequence[str]) -> list[tuple[str, float]]:
-    """Return what became known since the last round: its batch in order, others as the candidates are listed."""
+def news_since(
+    rounds: Sequence[Round], values: Values, order: Sequence[str]
+) -> tuple[list[tuple[str, float]], dict[str, tuple[float, ...]]]:
+    """Return what became known since the last round: its batch in order, others as the candidates are listed.
+
+    And candidates told before whose first measurements are others now, where what is gone counts as failed.
+    """
     known = known_at(rounds)
     left = {name: list(found[len(known.get(name, ())) :]) for name, found in values.items()}
-    found: list[tuple[str, float]] = []
+    new: list[tuple[str, float]] = []
     for name in rounds[-1].names if rounds else ():
         if left.get(name):
-            found.append((name, left[name].pop(0)))
+            new.append((name, left[name].pop(0)))
     for name in order:
-        found += [(name, value) for value in left.get(name, ())]
-    return found
-
-
-def revisions(rounds: Sequence[Round], values: Values) -> dict[str, tuple[float, ...]]:
-    """Return candidates told before whose first measurements are others now; what is gone counts as failed."""
-    found: dict[str, tuple[float, ...]] = {}
-    for name, before in known_at(rounds).items():
+        new += [(name, value) for value in left.get(name, ())]
+    revised: dict[str, tuple[float, ...]] = {}
+    for name, before in known.items():
         now = tuple(values.get(name, ())[: len(before)])
         now += (math.nan,) * (len(before) - len(now))
         if not same(before, now):
-            found[name] = now
-    return found
+            revised[name] = now
+    return new, revised
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Measurements that a policy is told together: candidates by their places, and values, NaN where one failed.
-
-    Where some have errors those of all are there, shape (n, 2): standard error or NaN, and number of measurements.
-    """
+    """Measurements that a policy is told together."""
 
     places: IntArray
-    rewards: FloatArray
-    errors: FloatArray | None = None
-
-    @classmethod
-    def of(cls, names: Sequence[str], values: Sequence[float], place: Mapping[str, int], errors: Any) -> "Chunk":
-        """Return measurements of candidates by their names, with their errors by name."""
-        own = np.array([errors.get(name, (math.nan, 1.0)) for name in names]).reshape(-1, 2) if errors else None
-        places = np.array([place[name] for name in names], np.int64)
-        return cls(places, np.array(values, dtype=np.float64), own)
+    rewards: FloatArray  # NaN where one failed
+    errors: FloatArray | None = None  # shape (n, 2): standard error or NaN, and number of measurements
 
     def only(self, keep: BoolArray, among: IntArray | None = None) -> "Chunk":
         """Return some of the measurements, by their places ``among`` some sorted ones."""
@@ -168,20 +158,17 @@ def chunks_of(
     for name, value in new:
         latest.setdefault(name, []).append(value)
     place = {name: i for i, name in enumerate(order)}
-    used: dict[str, int] = {}
+    left = {name: iter(values) for name, values in latest.items()}
     found = []
     tables = [*([name for name, _ in each.told] for each in rounds), [name for name, _ in new]]
     if together:
         first = sorted((name for names in tables[:together] for name in names), key=place.__getitem__)
         tables = [first if repeats else list(dict.fromkeys(first)), *tables[together:]]
-    for names in tables:
-        if not names:
-            continue
-        values = []
-        for name in names:
-            values.append(latest[name][used.get(name, 0)])
-            used[name] = used.get(name, 0) + 1
-        found.append(Chunk.of(names, values, place, errors))
+    for names in filter(None, tables):
+        values = [next(left[name]) for name in names]
+        own = np.array([errors.get(name, (math.nan, 1.0)) for name in names]).reshape(-1, 2) if errors else None
+        places = np.array([place[name] for name in names], np.int64)
+        found.append(Chunk(places, np.array(values, dtype=np.float64), own))
     return found
 
 
@@ -268,7 +255,6 @@ class CandidateStatus:
         return NOT_DONE if name in self.not_done else UNMEASURED
 
     def copy(self) -> "CandidateStatus":
-        """Return a copy that changes by itself."""
         kept = {f.name: copy(getattr(self, f.name)) for f in fields(self)}
         return CandidateStatus(**kept | {"values": {name: list(values) for name, values in self.values.items()}})
 
@@ -277,7 +263,6 @@ class CandidateStatus:
         return {name: mean_of(values) for name, values in self.values.items()}
 
     def ask(self, names: Sequence[str]) -> None:
-        """Note a batch."""
         self.waiting.update(names)
         for name in names:
             self.not_done.pop(name, None)
@@ -366,7 +351,6 @@ class CandidateStatus:
         return new, [*changed, *undone], said
 
     def add(self, number: int, name: str, value: float) -> None:
-        """Add one measurement."""
         self.values.setdefault(name, []).append(value)
         self.rows.append((number, name, value))
 
@@ -391,7 +375,6 @@ class CandidateStatus:
             self.whole_batch_waits = False
 
     def restore(self, names: Iterable[str]) -> None:
-        """Take withdrawn candidates back."""
         for name in names:
             self.withdrawn.pop(name)
             self.whole_batch_waits = False
@@ -418,8 +401,5 @@ def _taken(values: list[float], value: float) -> bool:
 def _shown(value: float) -> str:
     """Return a measurement with what is known of its error."""
     sem, n = error_of(value)
-    return (
-        ("failed" if value != value else f"{value:g}")
-        + (f" ± {sem:g}" if sem == sem else "")
-        + (f" (n = {n:g})" if n != 1.0 else "")
-    )
+    shown = "failed" if value != value else f"{value:g}"
+    return shown + (f" ± {sem:g}" if sem == sem else "") + (f" (n = {n:g})" if n != 1.0 else "")

@@ -47,9 +47,8 @@ from bestarm.search.rounds import (
     Values,
     aim_of,
     check_known,
-    newly_told,
+    news_since,
     of_prediction,
-    revisions,
     reward,
 )
 from bestarm.search.sequential import SequentialSearch
@@ -123,7 +122,7 @@ class Search:
         check_whole("seed", seed, 0)
         self._lock = threading.RLock()
         self._sequential: SequentialSearch | None = None
-        self._choice: Choice | CustomPolicy | None = None
+        self._choice: Any = None  # a Choice or a CustomPolicy; None for a sequential policy
         self._saved: dict[str, Any] = {}
         self._unit = ""  # of the rewards told since it was made or loaded
         self.notes: list[str] = []  # what was decided about the table that was told last
@@ -139,9 +138,10 @@ class Search:
             self._choice = CustomPolicy(unguarded(policy))
         guarded: Any = policy if isinstance(policy, Guarded | Choice) else Guarded(policy)
         self.policy = guarded
-        self.aim, self.seed = aim_of(aim), int(seed)
+        self._aim, self.seed = aim_of(aim), int(seed)
         self.components = components.item() if isinstance(components, np.generic) else components  # as JSON has it
         found = candidates if cells else Candidates.of(candidates, names, results=results, words=words)
+        self._candidates: Any = found
         self._hits = checked_hits(hits, found)
         if self._choice is None:
             if self.aim != "max":
@@ -150,13 +150,10 @@ class Search:
                 raise ValueError(f"{guarded.label} is sequential and predicts no hits; leave hits out.")
             self._sequential = SequentialSearch(guarded, found, self.seed)
             return
-        assert isinstance(found, Candidates)
         if isinstance(policy, Choice):
             threshold = reward(self._hits, self.aim) if isinstance(self._hits, float) else None
-            self._choice = self.policy = policy.aimed_at(
-                share=share_of(self._hits, len(found.names)), threshold=threshold
-            )
-        self._candidates = found
+            share = share_of(self._hits, len(found.names))
+            self._choice = self.policy = policy.aimed_at(share=share, threshold=threshold)
         self._begin()
         self._view(self._plan(1))  # refuses features, or components, by which nothing can be told apart
 
@@ -169,13 +166,10 @@ class Search:
         self._views: dict[Any, FloatArray] = {}
         self._left_before: tuple[Any, Left] | None = None  # what `left` said last
         self._since = 0  # batches asked for before the policy took over
-        self._logged_chunks: list[Chunk] | None = None  # what the rounds of the log were told; None: to be made anew
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = dict(self.__dict__)
+        kept = self.__dict__ | {"_cache": ReplayCache(), "_views": {}}
         del kept["_lock"]
-        if self._choice is not None:
-            kept["_cache"], kept["_views"], kept["_logged_chunks"] = ReplayCache(), {}, None
         return kept
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
@@ -186,19 +180,21 @@ class Search:
         if self._sequential is not None:
             return f"Search by {self.policy.label}, {self._sequential.round} rounds told"
         counts = ", ".join(f"{n} {state}" for state, n in self.states.value_counts().items())
-        assert self._choice is not None
         return f"Search by {self._choice.name} among {len(self._candidates.names)} candidates: {counts}"
 
     # what is there
 
     @property
+    def aim(self) -> str | float:
+        """What is looked for: ``max``, ``min``, ``both`` or a number."""
+        return self._aim
+
+    @property
     def candidates(self) -> Candidates:
         """The candidates, with a report of what was done to their table."""
-        if self._sequential is None:
-            return self._candidates
-        if self._sequential.candidates is None:
+        if isinstance(self._candidates, Partition):
             raise ValueError("the cells of a partition are no table of candidates.")
-        return self._sequential.candidates
+        return self._candidates
 
     @property
     def state(self) -> Any:
@@ -206,7 +202,7 @@ class Search:
         if self._sequential is not None:
             return self._sequential.state
         with self._lock:
-            return self._replayed(self._plan(1))[1]
+            return self._replayed()[1]
 
     @property
     def rounds(self) -> tuple[Round, ...]:
@@ -220,7 +216,7 @@ class Search:
         The round is that of the last batch asked for before, 0 for what was known before the search. Where errors were
         told there are ``sem`` and ``n``, too.
         """
-        rows = self._status.rows if self._sequential is None else self._sequential.history
+        rows = (self._sequential or self._status).rows
         table = pd.DataFrame(rows, columns=["round", "name", "reward"])
         if any(isinstance(value, Reading) for _, _, value in rows):
             table[["sem", "n"]] = np.array([error_of(value) for _, _, value in rows])
@@ -326,10 +322,6 @@ class Search:
         kept |= {"n_candidates": len(self._candidates.names), "errors": plan.errors(self._status.values)}
         made = Round(len(self._rounds) + 1, plan.described(), digest, tuple(new), revised, batch, **kept)
         self._rounds.append(made)
-        if revised or self._logged_chunks is None or len(self._rounds) <= self._since + 1:
-            self._logged_chunks = None
-        elif new:
-            self._logged_chunks.append(self._chunk(new))
         self._status.ask(names)
         return made
 
@@ -379,24 +371,18 @@ class Search:
                     f"rewards are in {told.unit}, those told before in {self._unit}; give them in one unit."
                 )
             self._candidates.compare(told.names, told.table, told.decimal)
+            unknown_names(told.names, self._place, alike=unknown == "ignore")
+            every = zip(told.names, told.values, told.done, strict=True)
+            rows = [row for row in every if row[0] in self._place]
             ignored = [name for name in told.names if name not in self._place]
-            if unknown == "refuse":
-                unknown_names(told.names, self._place)
-            unknown_names(ignored, self._place, alike=True)
-            rows = [
-                (name, value, bool(done))
-                for name, value, done in zip(told.names, told.values, told.done, strict=True)
-                if name in self._place
-            ]
             self._check_errors(value for _, value, _ in rows)
             before = bool(self._some_learned(known=True))
             status = self._status.copy()  # so that all of the table is learned, or nothing
             said = status.tell(len(self._rounds), rows, replace, again)
             self._status, self._unit = status, told.unit or self._unit
             if ignored:
-                said.append(
-                    f"{counted(len(ignored), 'row')} of no candidate, left out: {listed([*dict.fromkeys(ignored)])}."
-                )
+                names = listed([*dict.fromkeys(ignored)])
+                said.append(f"{counted(len(ignored), 'row')} of no candidate, left out: {names}.")
             if told.to_come:
                 said.append(f"{counted(told.to_come, 'row')} without a reward, still to come.")
             self.notes = [*told.notes, *said, *self._some_learned(before)]
@@ -424,13 +410,11 @@ class Search:
     def add_candidates(self, more: Any, names: Sequence[Any] | None = None) -> None:
         """Add candidates, with the same columns as the others; batches asked before stay as they were."""
         with self._locked("has a fixed list of arms"):
-            self._candidates = self._candidates.joined(Candidates.of(more, names, words=self._words_in(more)))
+            known = self._candidates.table.select_dtypes(exclude=np.float64).columns
+            words = [column for column in getattr(more, "columns", ()) if column in known]
+            self._candidates = self._candidates.joined(Candidates.of(more, names, words=words))
             self._place = {name: i for i, name in enumerate(self._candidates.names)}
             self._views, self._status.whole_batch_waits = {}, False
-
-    def _words_in(self, more: Any) -> list[str]:
-        own = self._candidates.table
-        return [c for c in getattr(more, "columns", ()) if c in own.columns and own[c].dtype != np.float64]
 
     def with_policy(self, policy: Any, **settings: Any) -> Search:
         """Return this search under another policy: the same candidates, measurements, log, and what waits.
@@ -489,14 +473,10 @@ class Search:
             means = self._status.means()
             good = self._ranked(means)
             if self._status.values and not good:
-                warnings.warn(
-                    f"{self._choice.name if self._choice else ''}: nothing was learned, since every measurement "
-                    "failed; tell rewards that are numbers.",
-                    NothingLearned,
-                    stacklevel=2,
-                )
+                said = "nothing was learned, since every measurement failed; tell rewards that are numbers."
+                warnings.warn(f"{self._choice.name}: {said}", NothingLearned, stacklevel=2)
             if isinstance(self._choice, CustomPolicy) and n == 1 and good:
-                policy, state = self._replayed(self._plan(1))
+                policy, state = self._replayed()
                 good = [self._candidates.names[int(policy.recommend(state)[0, 0])]]
             table = self._table(good[:n]).drop(columns="reward")
             return table.assign(value=[means.get(name, math.nan) for name in good[:n]])
@@ -521,21 +501,20 @@ class Search:
         """
         with self._locked("predicts nothing"), noted("predicting all candidates"):
             check_whole("m", m, 1)
-            prediction = self._prediction()
+            prediction = explanations.prediction_of(*self._replayed())
             if prediction is None:
                 raise ValueError("nothing can be predicted before a reward is told; tell a table of measurements.")
             mean, deviation = prediction
             names = self._candidates.names
-            table = pd.DataFrame(
-                {
-                    "name": pd.Series(list(names), dtype=object),
-                    "state": self.states.to_numpy(),
-                    "value": [mean_of(self._status.values.get(name, ())) for name in names],
-                    "mean": of_prediction(mean, self.aim),
-                    "deviation": deviation,
-                    "best": explanations.chances_of_the_best(mean, deviation, m, self.seed),
-                }
-            )
+            columns = {
+                "name": pd.Series(list(names), dtype=object),
+                "state": self.states.to_numpy(),
+                "value": [mean_of(self._status.values.get(name, ())) for name in names],
+                "mean": of_prediction(mean, self.aim),
+                "deviation": deviation,
+                "best": explanations.chances_of_the_best(mean, deviation, m, self.seed),
+            }
+            table = pd.DataFrame(columns)
             if (hits := self._hits) is not None:
                 share = share_of(hits, len(mean)) or 0.0  # the reward above which the model expects so many
                 least = reward(hits, self.aim) if isinstance(hits, float) else expected_quantile(mean, deviation, share)
@@ -666,7 +645,7 @@ class Search:
     def _some_learned(self, known: bool = False) -> list[str]:
         """Return a sentence if the policy learns from some measurements alone, logged unless that is known."""
         n = sum(mean == mean for mean in self._status.means().values())
-        said = learns_from(self._choice.name, n, f"{n:,} candidates measured") if self._choice is not None else ""
+        said = learns_from(self._choice.name, n, f"{n:,} candidates measured")
         if said and not known:
             _log.warning("bestarm: %s", said)
         return [said] if said else []
@@ -683,7 +662,6 @@ class Search:
             yield
 
     def _plan(self, size: int) -> Plan:
-        assert self._choice is not None
         return Plan(self._choice, size, self.seed, self.aim, self.components, self._since)
 
     def _plan_of(self, last: Round) -> Plan:
@@ -704,32 +682,19 @@ class Search:
     def _chunks(self) -> tuple[list[Chunk], Told, Values]:
         """Return what was told round by round, what is new since the last round, and what was corrected."""
         plan, names = self._plan(1), self._candidates.names
-        values = plan.values(self._status.values)
-        new = newly_told(self._rounds, values, self._candidates.names)
-        revised, errors = revisions(self._rounds, values), plan.errors(self._status.values)
-        if revised or errors or len(self._rounds) <= self._since:
-            return plan.chunks(self._rounds, new, revised, names, errors), new, revised
-        if self._logged_chunks is None:
-            self._logged_chunks = plan.chunks(self._rounds, [], {}, names, {})
-        return [*self._logged_chunks, *([self._chunk(new)] if new else [])], new, revised
-
-    def _chunk(self, new: Told) -> Chunk:
-        return Chunk.of([name for name, _ in new], [value for _, value in new], self._place, {})
+        new, revised = news_since(self._rounds, plan.values(self._status.values), names)
+        errors = plan.errors(self._status.values)
+        return plan.chunks(self._rounds, new, revised, names, errors), new, revised
 
     def _check_errors(self, values: Iterable[float]) -> None:
         """Refuse measurements with errors if the policy cannot weigh by them."""
         if any(isinstance(value, Reading) for value in values) and not self._plan(1).weighs:
-            raise ValueError(
-                f"{self._choice.name if self._choice else ''} cannot weigh rewards by sem, sd or "
-                "n; leave those columns out, or take the policy gp or hits."
-            )
+            remedy = "leave those columns out, or take the policy gp or hits."
+            raise ValueError(f"{self._choice.name} cannot weigh rewards by sem, sd or n; {remedy}")
 
-    def _replayed(self, plan: Plan) -> tuple[Any, Any]:
+    def _replayed(self) -> tuple[Any, Any]:
+        plan = self._plan(1)
         return replayed_state(plan, self._view(plan), self._chunks()[0], self._cache)
-
-    def _prediction(self) -> tuple[FloatArray, FloatArray] | None:
-        with noted("predicting all candidates"):
-            return explanations.prediction_of(*self._replayed(self._plan(1)))
 
     def _table(self, names: Sequence[str]) -> pd.DataFrame:
         table = pd.DataFrame({"name": pd.Series(list(names), dtype=object)})

@@ -1,9 +1,8 @@
 """Files of a search: a format that outlives versions, checked when it is read, and never taken from somebody else.
 
-A file is a ZIP archive with ``search.json`` (the log, readable by any program), ``numbers.npy`` (numeric features, one
-column each) and, for a sequential policy, ``state.npz`` (see `bestarm.search.state_files`). There is no pickle in it.
-Its format has a number of its own. Files of earlier formats are migrated when they are read; those of later ones are
-refused. ``docs/search_files.md`` has every field.
+A file is a ZIP archive with ``search.json`` (the log), ``numbers.npy`` (numeric features) and, for a sequential policy,
+``state.npz`` (see `bestarm.search.state_files`). ``docs/search_files.md`` has every field. Files of earlier formats are
+migrated when they are read; those of later ones are refused.
 """
 
 import hashlib
@@ -24,13 +23,13 @@ from bestarm import __version__
 from bestarm.guards.protocol import Guarded, unguarded
 from bestarm.interface import Arms
 from bestarm.partition import Partition
-from bestarm.search.atomic_files import checked_path, write_atomically, writing
+from bestarm.search.atomic_files import checked_path, saved_content, write_atomically, writing
 from bestarm.search.candidates import Candidates
 from bestarm.search.choices import Choice, checked_policy
 from bestarm.search.errors import Reading, error_of, reading
 from bestarm.search.next_batch import decides_from_data
 from bestarm.search.rounds import as_json, check_known, number_of, of_json
-from bestarm.search.state_files import DAMAGED, Saved, describe, in_words, packed, read, restore
+from bestarm.search.state_files import DAMAGED, Saved, another_policy, describe, in_words, packed, read, restore
 
 FORMAT = 5  # 4 without errors of measurements, 3 where no policy took over; 1 and 2 were NPZ files of the state alone
 _LOG, NUMBERS, _STATE = "search.json", "numbers.npy", "state.npz"
@@ -44,8 +43,9 @@ def save_search(search: Any, path: str | Path, overwrite: bool) -> None:
     path = path.resolve() if path.is_symlink() else path
     own, known = search._saved.setdefault("id", uuid.uuid4().hex), search._saved.setdefault("files", [])
     with writing(path):
-        held, generation, n = _held(path) if path.exists() else ("", 0, 0)
-        if held and not overwrite and hashlib.sha256(path.read_bytes()).digest() not in known:
+        before = path.read_bytes() if path.exists() else None
+        held, generation, n = ("", 0, 0) if before is None else _held(before)
+        if before is not None and not overwrite and hashlib.sha256(before).digest() not in known:
             _refuse_to_replace(path, generation if held == own else None, n)
         generation = 1 + max(generation if held == own else 0, search._saved.get("generation", 0))
         write_atomically(path, content := content_of(search, own, generation))
@@ -64,20 +64,18 @@ def _refuse_to_replace(path: Path, generation: int | None, n: int | None) -> Non
         raise ValueError(f"{path} holds {what}; choose another name, or write save(path, overwrite=True).")
 
 
-def _held(path: Path) -> tuple[str, int, int | None]:
+def _held(content: bytes) -> tuple[str, int, int | None]:
     """Return which search a file holds, how often it was saved, and its measurements, None for what is no search."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            meta = json.loads(archive.read(_LOG))
-            return str(meta["id"]), int(meta["generation"]), len(meta["measurements"])
+        meta = json.loads(parts_of(content)[_LOG])
+        return str(meta["id"]), int(meta["generation"]), len(meta["measurements"])
     except DAMAGED:
         return "no search", 0, None
 
 
 def content_of(search: Any, own: str, generation: int) -> bytes:
-    """Return the content of a file."""
     sequential = search._sequential
-    rows = search._status.rows if sequential is None else sequential.history
+    rows = (sequential or search._status).rows
     with_errors = any(isinstance(v, Reading) for _, _, v in rows) or any(each.errors for each in search.rounds)
     meta: dict[str, Any] = {
         "format": FORMAT if with_errors else 4 if sequential is None and search._since else 3,
@@ -94,10 +92,9 @@ def content_of(search: Any, own: str, generation: int) -> bytes:
             for errors in (error_of(value) if isinstance(value, Reading) else (),)
         ],
     }
-    candidates = search._candidates if sequential is None else sequential.candidates
     parts: dict[str, bytes] = {}
-    if candidates is not None:
-        meta["candidates"], parts[NUMBERS] = candidate_parts(candidates)
+    if isinstance(search._candidates, Candidates):
+        meta["candidates"], parts[NUMBERS] = candidate_parts(search._candidates)
     if sequential is None:
         choice = search._choice
         meta["policy"] = choice.described() if isinstance(choice, Choice) else {"policy": describe(choice.policy)}
@@ -114,7 +111,6 @@ def content_of(search: Any, own: str, generation: int) -> bytes:
 
 
 def as_text(meta: Any) -> bytes:
-    """Return a log as people can read it."""
     return (json.dumps(meta, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
@@ -127,9 +123,9 @@ def archive_of(parts: Mapping[str, bytes]) -> bytes:
     return file.getvalue()
 
 
-def parts_of(path: Path) -> dict[str, bytes]:
+def parts_of(content: bytes) -> dict[str, bytes]:
     """Return the parts of an archive, whose check sums are compared; for anything else one of `DAMAGED` is raised."""
-    with zipfile.ZipFile(path) as archive:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
@@ -164,9 +160,7 @@ def candidates_of(meta: Any, content: bytes) -> Candidates:
         raise ValueError
     numeric = iter(numbers.T)
     table = {
-        column["name"]: pd.Series(next(numeric) if column["kind"] == "number" else column["words"], dtype=kind)
-        for column in columns
-        for kind in ("float64" if column["kind"] == "number" else "object",)
+        c["name"]: next(numeric) if c["kind"] == "number" else pd.Series(c["words"], dtype="object") for c in columns
     }
     frame = pd.DataFrame(table, index=range(len(names)))
     return Candidates(tuple(names), frame, tuple(map(str, meta["report"])))
@@ -174,13 +168,9 @@ def candidates_of(meta: Any, content: bytes) -> Candidates:
 
 def load_search(cls: Any, path: str | Path, policy: Any) -> Any:
     """Return the search in a file, see `Search.load`."""
-    path = checked_path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no saved search {path}.")
-    *identity, _ = _held(path)
-    content = path.read_bytes()
+    path, content = saved_content(path)
     try:
-        parts = parts_of(path)
+        parts = parts_of(content)
         meta = {"format": 2} if _OLD in parts else json.loads(parts[_LOG])
         if not isinstance(meta["format"], int):
             raise TypeError
@@ -193,7 +183,7 @@ def load_search(cls: Any, path: str | Path, policy: Any) -> Any:
         )
     try:
         if _OLD in parts:
-            search = _of_format_2(cls, path)
+            search = _of_format_2(cls, path, content)
         else:
             search = _sequential_of(cls, path, meta, parts) if _STATE in parts else _pool_of(cls, meta, parts)
     except DAMAGED as error:
@@ -205,7 +195,7 @@ def load_search(cls: Any, path: str | Path, policy: Any) -> Any:
         _check_policy(path, search, policy)
     search._saved["files"] = [hashlib.sha256(content).digest()]
     if _OLD not in parts:
-        search._saved["id"], search._saved["generation"] = identity
+        search._saved["id"], search._saved["generation"], _ = _held(content)
     return search
 
 
@@ -216,9 +206,7 @@ def _check_policy(path: Path, search: Any, policy: Any) -> None:
     held, wanted = (each if isinstance(each, Choice) else describe(unguarded(each)) for each in both)
     if held != wanted:
         said = [f"Choice({w.name})" if isinstance(w, Choice) else in_words(w) for w in (held, wanted)]
-        raise ValueError(
-            f"{path} holds a search by {said[0]}, not by {said[1]}; load it without a policy, or with that one."
-        )
+        raise another_policy(path, *said)
 
 
 def _rows_of(meta: Any, names: set[str] | None, most: int) -> list[tuple[int, str, float]]:
@@ -265,7 +253,7 @@ def _pool_of(cls: Any, meta: Any, parts: dict[str, bytes]) -> Any:
 
 
 def _sequential_of(cls: Any, path: Path, meta: Any, parts: dict[str, bytes]) -> Any:
-    saved, _ = read(path, None, parts[_STATE])
+    saved, _ = read(path, parts[_STATE])
     if describe(saved.policy.policy) != meta["policy"]["policy"] or len(saved.state.replications) != 1:
         raise ValueError("its state is not that of its policy")
     candidates = candidates_of(meta["candidates"], parts[NUMBERS]) if "candidates" in meta else None
@@ -286,13 +274,13 @@ def _continued(
         raise ValueError(f"{sorted(odd)[0]!r} was measured, which is no candidate")
     sequential = search._sequential
     sequential.state, sequential.policy = saved.state, saved.policy
-    sequential.history, sequential.round = rows, max((number for number, _, _ in rows), default=0)
+    sequential.rows, sequential.round = rows, max((number for number, _, _ in rows), default=0)
     return search
 
 
-def _of_format_2(cls: Any, path: Path) -> Any:
+def _of_format_2(cls: Any, path: Path, content: bytes) -> Any:
     """Return a search from a file of format 2: a state, with names and history as a note."""
-    saved, notes = read(path)
+    saved, notes = read(path, content)
     kept = notes.get("search")
     if kept is None:
         raise ValueError(f"{path} holds the state of a policy, not a Search; read it by bestarm.load.")

@@ -27,12 +27,11 @@ class SequentialSearch:
         self.candidates = None if isinstance(candidates, Partition) else candidates
         found: Any = candidates if isinstance(candidates, Partition) else Arms(candidates.values)
         self.state = policy.start(found, Streams.first(1, seed=seed))
-        self.history: list[tuple[int, str, float]] = []
+        self.rows: list[tuple[int, str, float]] = []
         self.round = 0
 
     @property
     def finished(self) -> bool:
-        """Whether the search has ended."""
         return bool(self.policy.finished(self.state).all())
 
     def ask(self) -> pd.DataFrame:
@@ -57,7 +56,6 @@ class SequentialSearch:
             raise
 
     def tell(self, table: Any) -> None:
-        """Learn the rewards of what was asked."""
         names = None if self.candidates is None else self.candidates.names
         told = measurements(table, names)
         if told.to_come:
@@ -69,14 +67,14 @@ class SequentialSearch:
             raise ValueError(f"{self.policy.label} cannot weigh rewards by sem, sd or n; leave those columns out.")
         if self.candidates is not None:
             self.candidates.compare(told.names, told.table, told.decimal)
-        if not told.done.all():
+        if not all(told.done):
             raise ValueError(f"{self.policy.label} is sequential, so that nothing can be 'not done'; measure it.")
         asked = waiting(self.state)
         if asked is None:
             if len(told.names) == 0:
                 return
             again = "these rewards were told already; ask for the next ones first."
-            raise ValueError(again if self.history else "nothing was asked yet; call ask first.")
+            raise ValueError(again if self.rows else "nothing was asked yet; call ask first.")
         arms, counts = asked.arms[0], asked.counts[0]
         self._check_names(told.names, arms, counts)
         left: dict[str, list[float]] = {}
@@ -92,15 +90,13 @@ class SequentialSearch:
         with self._whole():
             self.policy.tell(self.state, Ask(asked.arms, done[None]), totals[None])
         self.round += 1
-        self.history += [(self.round, n, float(v)) for n, v in zip(told.names, told.values, strict=True)]
+        self.rows += [(self.round, n, float(v)) for n, v in zip(told.names, told.values, strict=True)]
 
     def best(self) -> pd.DataFrame:
-        """Return the recommended arms."""
         arms = self.policy.recommend(self.state)[0]
         return self.table(arms, np.ones_like(arms)).drop(columns=["pull", "reward"])
 
     def name(self, arm: int) -> str:
-        """Return the name of an arm."""
         return str(arm) if self.candidates is None else self.candidates.names[arm]
 
     def _check_names(self, told: Sequence[str], arms: Any, counts: Any) -> None:
@@ -122,7 +118,6 @@ class SequentialSearch:
                 )
 
     def table(self, arms: Any, counts: Any) -> pd.DataFrame:
-        """Return what is to be measured as a table."""
         pulled = np.repeat(arms, counts)
         table = pd.DataFrame({"name": pd.Series([self.name(int(arm)) for arm in pulled], dtype=object)})
         table["pull"] = table.groupby("name").cumcount() + 1

@@ -24,7 +24,7 @@ from bestarm.interface import Arms, State
 from bestarm.models.cell_kernel import CellKernel
 from bestarm.models.finite_gp import FiniteGP
 from bestarm.presets import plain_class
-from bestarm.search.atomic_files import checked_path, write_atomically, writing
+from bestarm.search.atomic_files import checked_path, saved_content, write_file
 from bestarm.streams import Streams
 
 FORMAT = 2
@@ -34,7 +34,6 @@ _META, _FAILURES = "meta", "in_vain"  # as files of this format have them
 DAMAGED: tuple[type[Exception], ...] = (ValueError, LookupError, OSError, EOFError, TypeError, AttributeError)
 DAMAGED += (RuntimeError, MemoryError, SyntaxError, zipfile.BadZipFile, zlib.error)
 _CACHE = ("_keys", "_used", "_values", "n_computed")  # of a `CellKernel`
-
 _ROOM = ("rows", "pivots")  # of a `FiniteGP`, in use up to ``n_rows``
 
 
@@ -45,20 +44,16 @@ class Saved(NamedTuple):
     state: GuardedState
 
 
-def save(state: State, path: str | Path, *, notes: dict[str, Any] | None = None) -> None:
+def save(state: State, path: str | Path) -> None:
     """Write a state to a file, so that it is either whole or as it was before.
 
-    It is what ``start`` of a policy made by a public constructor, or `load`, returned; ``notes`` is more to keep, as
-    JSON can hold it. A policy without guards, which does not know its settings, or one with a setting that is no plain
-    record, is a ValueError.
+    It is what ``start`` of a policy made by a public constructor, or `load`, returned. A policy without guards, which
+    does not know its settings, or one with a setting that is no plain record, is a ValueError.
     """
-    content = packed(state, notes=notes)
-    path = checked_path(path)
-    with writing(path):
-        write_atomically(path, content)
+    write_file(checked_path(path), packed(state))
 
 
-def packed(state: State, *, notes: dict[str, Any] | None = None) -> bytes:
+def packed(state: State) -> bytes:
     """Return the content of a file with a state, see `save`."""
     found = guarded_state(state)
     meta: dict[str, Any] = {
@@ -69,7 +64,7 @@ def packed(state: State, *, notes: dict[str, Any] | None = None) -> bytes:
         "scalars": {},
         "told": found.told,
         "open": found.open,
-        "notes": notes or {},
+        "notes": {},  # files of format 2 of a search have names and history there
     }
     arrays: dict[str, Any] = {"replications": found.streams.replications}
     if isinstance(found.arms, Arms):
@@ -102,12 +97,19 @@ def load(path: str | Path, policy: Any = None) -> Saved:
     With a policy, the file must hold that one. A file that is not there is a FileNotFoundError; one that is damaged, of
     a later format, by a policy with other settings, or with a state that this version's policy has not, a ValueError.
     """
-    return read(checked_path(path), policy)[0]
+    return read(*saved_content(path), policy)[0]
 
 
-def read(path: Path, policy: Any = None, content: bytes | None = None) -> tuple[Saved, dict[str, Any]]:
-    """Return what `load` returns, and the notes; of a content that was read from the file already, if it is given."""
-    arrays, meta = _contents(path, content)
+def read(path: Path, content: bytes, policy: Any = None) -> tuple[Saved, dict[str, Any]]:
+    """Return what `load` returns of the content of a file, and the notes."""
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        meta = json.loads(arrays[_META].tobytes())
+        if {"format", "version", "policy", "streams", "scalars", "told", "open", "notes"} - set(meta):
+            raise ValueError
+    except DAMAGED:
+        raise ValueError(f"{path} is no saved search, or it is damaged; take another copy of it.") from None
     if meta["format"] != FORMAT:
         raise ValueError(
             f"{path} was written by bestarm {meta['version']} in format {meta['format']}, this is {__version__} with "
@@ -115,10 +117,7 @@ def read(path: Path, policy: Any = None, content: bytes | None = None) -> tuple[
         )
     policy = unguarded(policy)
     if policy is not None and describe(policy) != describe(restore(meta["policy"])):
-        raise ValueError(
-            f"{path} holds a search by {in_words(meta['policy'])}, not by {in_words(describe(policy))}; load it "
-            "without a policy, or with that one."
-        )
+        raise another_policy(path, in_words(meta["policy"]), in_words(describe(policy)))
     found = Guarded(restore(meta["policy"]))
     arms = restore(meta["arms"]) if "arms" in meta else Arms(arrays["features"])
     replications = _array(path, arrays, "replications", np.zeros(1, np.int64))
@@ -195,20 +194,9 @@ def _damaged(path: str | Path, name: str) -> ValueError:
     )
 
 
-def _contents(path: Path, content: bytes | None) -> tuple[dict[str, Any], dict[str, Any]]:
-    if content is None:
-        if not path.is_file():
-            raise FileNotFoundError(f"there is no saved search {path}.")
-        content = path.read_bytes()
-    try:
-        with np.load(io.BytesIO(content), allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        meta = json.loads(arrays[_META].tobytes())
-        if {"format", "version", "policy", "streams", "scalars", "told", "open", "notes"} - set(meta):
-            raise ValueError
-    except DAMAGED:
-        raise ValueError(f"{path} is no saved search, or it is damaged; take another copy of it.") from None
-    return arrays, meta
+def another_policy(path: Path, held: str, wanted: str) -> ValueError:
+    """Return what refuses a file that holds a search by another policy."""
+    return ValueError(f"{path} holds a search by {held}, not by {wanted}; load it without a policy, or with that one.")
 
 
 def describe(value: Any) -> Any:
@@ -255,7 +243,6 @@ def _renamed(key: str, value: Any) -> tuple[str, Any]:
 
 
 def in_words(described: Any) -> str:
-    """Return a description of a policy in one line."""
     if not isinstance(described, dict):
         return repr(described)
     if "tuple" in described:

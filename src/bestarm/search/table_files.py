@@ -3,7 +3,7 @@
 import csv
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from itertools import islice, pairwise
@@ -14,7 +14,6 @@ from zipfile import ZipFile
 import numpy as np
 import pandas as pd
 
-from bestarm.search.atomic_files import write_atomically
 from bestarm.search.number_texts import FAILED, GAP_HINTS, GAPS, NOT_DONE, TO_COME, plain_floats
 
 _FIRST = 50  # rows that decide the layout
@@ -29,18 +28,14 @@ _GUARDED = re.compile(r'="(.*)"')  # so that a spreadsheet takes a cell for a te
 
 @dataclass
 class TableFile:
-    """A table of texts: its file, header, and cells by column; one header may be empty, of the names of the rows.
+    """A table of texts."""
 
-    Besides the line of each row in the file from 1 on, whether semicolons separate the columns, and places (line,
-    column) of cells that a spreadsheet holds as numbers, so that ``1.10`` has become ``1.1``.
-    """
-
-    where: str
-    header: list[str]
-    lines: list[int]
+    where: str  # the file
+    header: list[str]  # of which one may be empty, that of the names
+    lines: list[int]  # of the rows in the file, from 1 on
     columns: list[list[str]]
-    semicolons: bool = False
-    numbers: set[tuple[int, int]] = field(default_factory=set)
+    semicolons: bool = False  # between the columns
+    numbers: set[tuple[int, int]] = field(default_factory=set)  # lines and columns that a spreadsheet holds as numbers
 
 
 def read_table_file(path: str | Path, notes: list[str]) -> TableFile:
@@ -56,27 +51,21 @@ def read_table_file(path: str | Path, notes: list[str]) -> TableFile:
     path = Path(path)
     if path.is_dir():
         raise ValueError(f"{path} is a folder, no file; name the table in it.")
+    if not path.exists():
+        raise ValueError(f"there is no file {path}; write one, names in the first column and a header above them.")
+    if path.suffix.lower() in _EXCEL:
+        return _read_excel(path, notes)
+    content = path.read_bytes()
+    if content.startswith(_NO_TEXT):
+        raise ValueError(f"{path} is a spreadsheet or an archive, no text; save it as CSV (UTF-8), or call it .xlsx.")
     try:
-        if path.suffix.lower() in _EXCEL:
-            return _read_excel(path, notes)
-        content = path.read_bytes()
-        if content.startswith(_NO_TEXT):
-            raise ValueError(
-                f"{path} is a spreadsheet or an archive, no text; save it as CSV (UTF-8), or call it .xlsx."
-            )
         text = content.decode("utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig")
-        if text.lstrip().startswith(("{", "[{", "<")):
-            raise ValueError(f"{path} is JSON, XML or a page of the web, no table; save it as CSV (UTF-8).")
-        if "\0" in text:
-            raise ValueError(
-                f"{path} has the character U+0000, as UTF-16 without its mark has; save it as CSV (UTF-8)."
-            )
-    except FileNotFoundError:
-        raise ValueError(
-            f"there is no file {path}; write one, names in the first column and a header above them."
-        ) from None
     except UnicodeDecodeError:
         raise ValueError(f"{path} is no text in UTF-8; save it as CSV (UTF-8), not as a spreadsheet.") from None
+    if text.lstrip().startswith(("{", "[{", "<")):
+        raise ValueError(f"{path} is JSON, XML or a page of the web, no table; save it as CSV (UTF-8).")
+    if "\0" in text:
+        raise ValueError(f"{path} has the character U+0000, as UTF-16 without its mark has; save it as CSV (UTF-8).")
     return _read_text(path, text, notes)
 
 
@@ -117,7 +106,6 @@ def _read_text(path: Path, text: str, notes: list[str]) -> TableFile:
 
 
 def _rows_of(path: Path, text: str, separator: str, most: int | None = None) -> list[tuple[int, list[str]]]:
-    """Return the rows that are not empty, with their lines."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     try:
         read = ((reader.line_num, [_GUARDED.sub(r"\1", part) for part in parts]) for parts in reader if any(parts))
@@ -236,11 +224,8 @@ def _is_header(head: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
         return False
     labels, numbers = [part.strip() for part in below[0]], _has_numbers(below[1]) and not _has_numbers(below[0])
     merged = len(set(head)) < len(head) or any(label.casefold() in _NAMES for label in labels)
-    return (
-        (labels[0].casefold() == "name" or (numbers and merged))
-        and "" not in labels
-        and len(set(labels)) == len(labels)
-    )
+    distinct = "" not in labels and len(set(labels)) == len(labels)
+    return distinct and (labels[0].casefold() == "name" or (numbers and merged))
 
 
 def _are_units(columns: Sequence[Sequence[str]]) -> bool:
@@ -290,8 +275,6 @@ def _read_excel(path: Path, notes: list[str]) -> TableFile:
         from openpyxl import load_workbook
     except ImportError:
         raise ImportError("Excel files need openpyxl: pip install 'bestarm[excel]'", name="openpyxl") from None
-    if not path.is_file():
-        raise FileNotFoundError(path)
     try:
         book = load_workbook(path, read_only=True, data_only=True)
         for sheet in filter(lambda s: hasattr(s, "reset_dimensions"), book.worksheets):
@@ -362,7 +345,6 @@ def _say_hidden(name: str, sheet: Any, header: int, notes: list[str]) -> None:
 
 
 def _cell(value: Any) -> str:
-    """Return a cell of a spreadsheet as text."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -372,24 +354,3 @@ def _cell(value: Any) -> str:
     if isinstance(value, datetime | date | time):
         return value.isoformat().removesuffix("T00:00:00")
     return str(value)
-
-
-def write_excel(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Write a table as the first sheet of an Excel file, texts as texts, so that a name stays as it is."""
-    try:
-        from openpyxl import Workbook
-    except ImportError:
-        raise ImportError(
-            "Excel files are written with openpyxl: pip install 'bestarm[excel]'", name="openpyxl"
-        ) from None
-    book = Workbook()
-    sheet = book.active
-    for row in [header, *rows]:
-        sheet.append(list(row))
-    for cells in sheet.iter_rows():
-        for cell in cells:
-            if isinstance(cell.value, str):
-                cell.data_type, cell.number_format = "s", "@"
-    buffer = io.BytesIO()
-    book.save(buffer)
-    write_atomically(path, buffer.getvalue())

@@ -18,14 +18,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bestarm.interface import BoolArray, FloatArray
+from bestarm.interface import FloatArray
 from bestarm.models.finite_gp import LARGEST_REWARD
 from bestarm.search.columns import NAMES, REAL, RESULTS, error_columns, find_column, identifies, texts_of
 from bestarm.search.errors import errors_of, mean_of, reading
 from bestarm.search.number_texts import (
+    DATE,
     FAILED,
     GAPS,
-    MONTH,
     NOT_DONE,
     SHAPES,
     TO_COME,
@@ -34,33 +34,24 @@ from bestarm.search.number_texts import (
     numbers_of,
     plain_floats,
     tidy,
+    truth_as_numbers,
 )
 from bestarm.search.table_files import TableFile, as_frame, read_table_file
 
 GENES = ("gene", "gene symbol", "gene_symbol", "symbol", "gene name", "gene_name", "gene id", "gene_id")
 LARGEST_PHENOTYPE = 1e75
-_SUMMARIES = {"total", "totals", "sum", "mean", "average", "median", "sd", "stdev"}
-_SUMMARIES |= {
-    "gesamt",
-    "summe",
-    "mittelwert",
-    "totaux",
-    "grand total",
-    "gesamtergebnis",
-    "total général",
-    "cv%",
-    "rsd",
+_SUMMARIES = {
+    *("total", "totals", "grand total", "sum", "mean", "average", "median", "sd", "stdev", "cv%", "rsd"),
+    *("gesamt", "gesamtergebnis", "summe", "mittelwert", "totaux", "total général"),
 }
+_TO_COME = {*GAPS, *TO_COME} - {*FAILED}
+_WORDS = {*FAILED, *NOT_DONE, *TO_COME}  # in place of a result
 _BESIDE_SUMMARIES = {"cv", "min", "max", "n"}
 _ODD_UNIT = re.compile(  # of a result: a remark, more numbers, or a letter for a digit
     r".*[<>].*|.*\s\d.*|x\d.*|.*(?:exclu|outlier|\blod\b|\bloq\b|fail|error).*|of\b.*|o", re.IGNORECASE
 )
 _LIMIT = re.compile(r"[<>≤≥]=?\s*[+-]?[\d.,]+")
-_DATES = re.compile(
-    rf"\d{{1,2}}(?:-|\. ?){MONTH}\.?(?:-\d{{2,4}})?|{MONTH}\.?-\d{{2}}|"
-    r"\d{4}-\d{2}-\d{2}(?: [\d:]+)?|\d+\.\d+E\+\d+|\d{1,2}/\d{1,2}/\d{2,4}",
-    re.IGNORECASE,
-)
+_BIG_NUMBER = re.compile(r"\d+\.\d+E\+\d+", re.IGNORECASE)  # what 2310009E13 becomes
 
 
 def refuse_summary(where: str, names: Sequence[str]) -> None:
@@ -79,7 +70,7 @@ def refuse_summary(where: str, names: Sequence[str]) -> None:
 
 def refuse_dates(where: str | Path, genes: Sequence[str]) -> None:
     """Refuse genes into whose names a spreadsheet has put dates."""
-    if dates := [gene for gene in genes if _DATES.fullmatch(gene)]:
+    if dates := [gene for gene in genes if DATE.fullmatch(gene) or _BIG_NUMBER.fullmatch(gene)]:
         raise ValueError(
             f"{where}: {dates[0]!r} is no gene but a date, into which a spreadsheet turns names such as MARCHF1 and "
             "SEPTIN2; write the symbols again, as texts."
@@ -111,10 +102,9 @@ def names_in(names: Any, what: str, there: Iterable[str] | None = None) -> list[
     if isinstance(names, pd.DataFrame):
         column = find_column([str(c) for c in names.columns], NAMES)
         names = names.index if column is None else names.iloc[:, column]
-    if isinstance(names, str):
-        raise ValueError(f"{what} must be a list of names or a table, got {names!r}; write [{names!r}].")
-    if not isinstance(names, Iterable):
-        raise ValueError(f"{what} must be a list of names or a table, got {names!r}; give the names in a list.")
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        remedy = f"write [{names!r}]" if isinstance(names, str) else "give the names in a list"
+        raise ValueError(f"{what} must be a list of names or a table, got {names!r}; {remedy}.")
     names = list(names)
     if names and all(isinstance(name, bool | np.bool_) for name in names):
         raise ValueError(f"{what} must be names, got a mask of {len(names)} truth values; write table.index[mask].")
@@ -127,9 +117,7 @@ def names_in(names: Any, what: str, there: Iterable[str] | None = None) -> list[
 
 
 def unknown_names(names: Sequence[str], there: Iterable[str], alike: bool = False) -> None:
-    """Refuse measurements of what is no candidate, and say which candidate has a name that looks alike.
-
-    With ``alike`` only those are refused that look alike."""
+    """Refuse names of no candidate, with ``alike`` only those that look like one, and say which one that is."""
     known = there if isinstance(there, Container) else set(there)
     if unknown := [name for name in dict.fromkeys(names) if name not in known]:
         spellings: dict[str, str] = {}
@@ -163,11 +151,7 @@ def _spelled(name: str) -> str:
 
 
 def by_value(names: Sequence[str], numbers: Sequence[bool], there: Iterable[str]) -> list[str]:
-    """Return told names, those that went through a number matched by its value, if one candidate alone has it.
-
-    ``00123`` and ``1.10`` come back as 123 and 1.1 from whatever reads them as numbers. A ValueError if several have
-    it.
-    """
+    """Return told names, those that came back as numbers (1.1 for ``1.10``) matched by value, if one alone has it."""
     if not any(numbers):
         return list(names)
     values: dict[Decimal, list[str]] = {}
@@ -188,19 +172,15 @@ def by_value(names: Sequence[str], numbers: Sequence[bool], there: Iterable[str]
 
 @dataclass(frozen=True)
 class Measurements:
-    """Measurements, one a row, without rows that are still to come, whose number is ``to_come``.
-
-    Values are NaN where a measurement failed or was not ``done``, a `Reading` where its error was told; the ``table``
-    has the rows as they were given, ``notes`` what was decided, a sentence each.
-    """
+    """Measurements, one a row, without those still to come; a value is NaN where it failed or was not ``done``."""
 
     names: list[str]
     values: list[float]
-    done: BoolArray
-    table: pd.DataFrame
+    done: list[bool]
+    table: pd.DataFrame  # the rows as they were given
     decimal: str
     to_come: int
-    notes: list[str]
+    notes: list[str]  # what was decided, a sentence each
     unit: str  # of the rewards, empty where none was written
 
 
@@ -223,15 +203,15 @@ def measurements(
     given = ", ".join(header)
     if twice := [str(c) for c in table.columns[table.columns.duplicated()]]:
         raise ValueError(f"the table has two columns {twice[0]!r}; keep one.")
-    if isinstance(results, list | tuple) and len(results) == 1:
-        results = results[0]
+    results = results[0] if isinstance(results, list | tuple) and len(results) == 1 else results
     if not isinstance(results, str | None):
         raise ValueError(f"results must name the column of rewards, got {results!r}; give one name.")
     name, reward = find_column(header, NAMES), find_column(header, (results or "reward",))
     own_index = table.index.name is not None or not pd.api.types.is_integer_dtype(table.index.dtype)
+    known = set(candidates or ())
     if name is None and not own_index and reward is not None:
         others = [i for i in range(len(header)) if i != reward]
-        name = _names_among(table, header, others, set(candidates or ()), file is not None)
+        name = _names_among(table, header, others, known, file is not None)
     if reward is None:
         like = find_column(header, RESULTS)
         hint = "the column of results" if like is None else f"{header[like]!r}, which looks like it,"
@@ -251,14 +231,14 @@ def measurements(
     raw = list(table.index if name is None else table.iloc[:, name])
     labels = [label_of(label) for label in raw]
     numbers = [isinstance(v, int | float | np.number) and not isinstance(v, bool) for v in raw]
+    where = file.where if file is not None else "the table"
     if file is not None:
-        known = set(candidates or ())
         numbers = [
             (line, name) in file.numbers or (re.fullmatch(r"\d+\.0", label) is not None and label not in known)
             for line, label in zip(file.lines, labels, strict=True)
         ]
-    if file is not None and labels:
-        refuse_summary(f"{file.where}, line {file.lines[-1]}", labels)
+        if labels:
+            refuse_summary(f"{where}, line {file.lines[-1]}", labels)
     columns = {i: Column.of(header[i], texts_of(table.iloc[:, i])) for i in range(len(header)) if i != name}
     kinds = str | REAL | np.bool_
     if odd := [
@@ -271,19 +251,15 @@ def measurements(
     texts = [" ".join(text.split()) for text in columns[reward].texts]
     if header[:3] == ["round", "name", "reward"]:  # the history of a search, in which a failure is NaN
         texts = [text or "failed" for text in texts]
-    if {text.lower() for text in texts if not _no_number(text)} - GAPS <= {"true", "false"}:
-        texts = [{"true": "1.0", "false": "0.0"}.get(text.lower(), text) for text in texts]
-    number = Column.of(header[reward], ["" if _no_number(text) else text for text in texts])
-    where = file.where if file is not None else "the table"
-    decimal = decimal_sign(
-        where, [*(c for i, c in columns.items() if i != reward), number], file is not None and file.semicolons
-    )
+    number = Column.of(header[reward], truth_as_numbers(["" if t.lower() in _WORDS else t for t in texts]))
+    every = [*(column for i, column in columns.items() if i != reward), number]
+    decimal = decimal_sign(where, every, file is not None and file.semicolons)
     kept = [i for i, (label, text) in enumerate(zip(labels, texts, strict=True)) if label or text.lower() not in GAPS]
     if nameless := [texts[i] for i in kept if not labels[i]]:
         raise ValueError(f"the reward {nameless[0]} has no name; name it or delete the row.")
     whose = [f"the reward of {label}" for label in labels]
     values = _results(where, whose, number, decimal, LARGEST_REWARD, notes)
-    told = [i for i in kept if texts[i].lower() in FAILED or texts[i].lower() not in (*GAPS, *TO_COME)]
+    told = [i for i in kept if texts[i].lower() not in _TO_COME]
     if kept and not told:
         raise ValueError(
             f"no row of the table has a reward: all {len(kept)} are still to come. Fill them in, or write failed or "
@@ -292,7 +268,7 @@ def measurements(
     names = [labels[i] for i in told]
     if candidates is not None:
         names = by_value(names, [numbers[i] for i in told], candidates)
-    done = np.array([texts[i].lower() not in NOT_DONE for i in told], dtype=np.bool_)
+    done = [texts[i].lower() not in NOT_DONE for i in told]
     beside = [
         (kind, columns[i])
         for i, kind in error_columns(header, [header[reward]])
@@ -306,9 +282,7 @@ def measurements(
 def _names_among(
     table: pd.DataFrame, header: Sequence[str], places: Sequence[int], candidates: set[str], first: bool
 ) -> int | None:
-    """Return the column whose cells are candidates, or the ``first`` one of a file; None if there is none.
-
-    A ValueError if several columns may be meant."""
+    """Return the only column whose cells are candidates, or the ``first`` one of a file; None if there is none."""
     labels = {i: [label for label in map(label_of, table.iloc[:, i]) if label] for i in places}
     known = [i for i in places if labels[i] and 2 * sum(map(candidates.__contains__, labels[i])) >= len(labels[i])]
     known = [i for i in known if identifies(header[i]) or plain_floats(labels[i]) is None]  # and no plate 1
@@ -358,10 +332,6 @@ def _with_errors(
     elif "sd" in told:
         sem = told["sd"][1] / np.sqrt(np.maximum(n, 1.0))
     return [v if v != v else reading(v, s, k) for v, s, k in zip(values.tolist(), sem, n, strict=True)]
-
-
-def _no_number(text: str) -> bool:
-    return text.lower() in (*FAILED, *NOT_DONE, *TO_COME)
 
 
 def _results(
@@ -414,9 +384,8 @@ def named_columns(text: str, header: Sequence[str]) -> list[str]:
 def read_wells(path: str | Path, columns: str, notes: list[str]) -> tuple[list[str], list[list[float]], list[str]]:
     """Return the gene of each well, its measurements by column with their errors, and the genes of wells to come.
 
-    The columns of measurements, one or several between commas, are replicates of each other, NaN where one failed or is
-    empty; without any it is ``phenotype``, or the only one beside the names. A well with nothing in it is still to
-    come, and one whose phenotype is ``not done`` was not tried: both are as if there were no row.
+    The columns, several between commas, are replicates, NaN where one failed or is empty; by default ``phenotype``, or
+    the only one beside the names. A well with nothing in it is still to come, and one that is ``not done`` has no row.
     """
     path = Path(path)
     table = read_table_file(path, notes)
@@ -441,16 +410,14 @@ def read_wells(path: str | Path, columns: str, notes: list[str]) -> tuple[list[s
     to_come: list[str] = []
     for row, gene in enumerate(genes):
         texts = [column[row].lower() for column in cells]
-        if all(text in GAPS - {"failed"} or text in TO_COME for text in texts):
+        if all(text in _TO_COME for text in texts):
             to_come.append(gene)
-        elif not all(text in (*NOT_DONE, *TO_COME) or text in GAPS - {"failed"} for text in texts):
+        elif not all(text in _TO_COME or text in NOT_DONE for text in texts):
             if not gene:
                 raise ValueError(f"{path}, line {table.lines[row]}: a well without a gene; name it or delete the row.")
             tried.append(row)
-    read = [
-        Column.of(header[place], ["" if _no_number(t) else t for t in column])
-        for place, column in zip(chosen, cells, strict=True)
-    ]
+    results = [["" if text.lower() in _WORDS else text for text in column] for column in cells]
+    read = [Column.of(header[place], column) for place, column in zip(chosen, results, strict=True)]
     others = {i: Column.of(header[i], c) for i, c in enumerate(table.columns) if i != name and i not in chosen}
     decimal = decimal_sign(str(path), [*read, *others.values()], table.semicolons)
     beside = [(kind, others[i]) for i, kind in error_columns(header, wanted) if i in others]
@@ -479,10 +446,7 @@ def text_of(value: Any) -> str:
 
 
 def averaged(genes: Sequence[str | None], wells: Sequence[Sequence[float]]) -> tuple[dict[str, float], float]:
-    """Return the mean of each gene's wells that did not fail, and the pooled deviation of one well within its gene.
-
-    A mean has the error of its wells. A well without a gene of the features (None) does not count.
-    """
+    """Return the mean of each gene's good wells, with its error, and the pooled deviation of a well within its gene."""
     by_gene: dict[str, list[float]] = {}
     for gene, row in zip(genes, wells, strict=True):
         if gene is not None:
