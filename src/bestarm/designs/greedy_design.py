@@ -32,6 +32,9 @@ def greedy_counts(
 ) -> IntArray:
     r"""Return how often the sequential G-allocation pulls each arm ([1]_, [2]_), row by row.
 
+    Raises ValueError if a row has no live arm, a budget is no positive whole number, the regulariser is not positive, a
+    feature is not finite, or shapes do not fit.
+
     Parameters
     ----------
     features : ndarray, shape (S, K, d)
@@ -51,12 +54,6 @@ def greedy_counts(
         Pulls. Where arms tie (to ten digits), the one pulled least so far is taken, then the first. With orthogonal
         arms of equal length every choice but the last of a round leaves the same largest variance: always taking the
         first would give it the whole budget. There is no random choice.
-
-    Raises
-    ------
-    ValueError
-        If a row has no live arm, a budget is no positive whole number, the regulariser is not positive, a feature is
-        not finite, or shapes do not fit.
     """
     arms = checked_live(live)
     x = checked_features(features, *arms.shape)

@@ -310,7 +310,8 @@ def optimal_design(
 ) -> Design:
     """Return a design of the live arms of each set; arms at the origin get no weight unless they are asked for.
 
-    Linearly independent arms have the uniform design, without a step. A set costs O(n d + d^2) a step.
+    Linearly independent arms have the uniform design, without a step. A set costs O(n d + d^2) a step. Raises
+    ValueError if a set has no live arm, a feature is not finite, or shapes do not fit.
 
     Parameters
     ----------
@@ -325,11 +326,6 @@ def optimal_design(
         them weight, and a line search that stalls leaves it to them.
     key, replications
         Name the random start, if there is one.
-
-    Raises
-    ------
-    ValueError
-        If a set has no live arm, a feature is not finite, or shapes do not fit.
     """
     there = checked_live(live)
     x = checked_features(features, *there.shape)

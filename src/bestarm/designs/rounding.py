@@ -49,6 +49,9 @@ def round_design(
 ) -> IntArray:
     r"""Return how often to pull each arm, for the weights of a design and a budget, row by row.
 
+    Raises ValueError if a weight is negative or not finite, a row does not sum to 1, a budget is no positive whole
+    number, the method is unknown, the features it needs are missing, or shapes do not fit.
+
     Parameters
     ----------
     weights : ndarray, shape (R, K)
@@ -76,12 +79,6 @@ def round_design(
     -------
     ndarray of int64, shape (R, K)
         :math:`N_i`. Ties (weights or scores equal to ten digits) are broken at random.
-
-    Raises
-    ------
-    ValueError
-        If a weight is negative or not finite, a row does not sum to 1, a budget is no positive whole number, the
-        method is unknown, the features it needs are missing, or shapes do not fit.
     """
     shares = _checked_weights(weights)
     pulls = checked_budget(budget, len(shares))

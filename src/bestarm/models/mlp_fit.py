@@ -38,6 +38,8 @@ _POOL = 10
 class Training:
     """How a network is fitted.
 
+    Raises ValueError for a setting out of its range, or a device that is not there.
+
     Parameters
     ----------
     hidden : tuple of int
@@ -56,11 +58,6 @@ class Training:
         Initial biases, see `Mlp.xavier`.
     device : str
         ``cpu`` or ``cuda``; changes rounding, nothing else.
-
-    Raises
-    ------
-    ValueError
-        For a setting out of its range, or a device that is not there.
     """
 
     hidden: tuple[int, ...] = (100, 10)
@@ -136,7 +133,8 @@ def fit_networks(
 ) -> Tensor:
     """Fit G networks, each from its own initial weights, on its own minibatches.
 
-    Time grows with G times steps times the parameters of a network; memory is bounded whatever G is.
+    Time grows with G times steps times the parameters of a network; memory is bounded whatever G is. Raises ValueError
+    if a network has no observation.
 
     Parameters
     ----------
@@ -157,11 +155,6 @@ def fit_networks(
     -------
     Tensor, shape (G, n_parameters)
         Parameters of the networks.
-
-    Raises
-    ------
-    ValueError
-        If a network has no observation.
     """
     if (data.n_observed[data.row] < 1).any():
         raise ValueError("every network needs at least one observation; pull some arms at random first.")

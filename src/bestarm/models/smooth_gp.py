@@ -28,7 +28,7 @@ class SmoothGP:
     r"""Kernel and priors; hyper-parameters are the most probable ones, by L-BFGS from the centres of the priors.
 
     Logarithms of length-scales, signal and noise variance have normal priors; rewards are modelled with mean 0 and
-    standard deviation 1.
+    standard deviation 1. Raises ValueError for a setting out of its range.
 
     Parameters
     ----------
@@ -45,11 +45,6 @@ class SmoothGP:
         has all of them.
     steps : int
         Of L-BFGS at most.
-
-    Raises
-    ------
-    ValueError
-        For a setting out of its range.
     """
 
     family: Family = "matern52"

@@ -91,6 +91,8 @@ def top_batch(scores: FloatArray, available: BoolArray, order: FloatArray, size:
 class BatchSearch:
     """The frame of [1]_, Algorithm 1: a random batch, then one chosen by the subclass in every round.
 
+    Raises ValueError for a number below 1, or a device that is not there.
+
     Parameters
     ----------
     label : str
@@ -103,11 +105,6 @@ class BatchSearch:
         Whether models see features with mean 0 and standard deviation 1 over the arms.
     device : str
         ``cpu`` or ``cuda``; changes rounding, nothing else.
-
-    Raises
-    ------
-    ValueError
-        For a number below 1, or a device that is not there.
     """
 
     label: str

@@ -14,6 +14,8 @@ from bestarm.streams import Streams
 class NoiselessArms:
     """Arms with given responses.
 
+    Raises ValueError if shapes differ, a response is not finite, or the noise is negative.
+
     Parameters
     ----------
     label : str
@@ -28,11 +30,6 @@ class NoiselessArms:
         Evaluations that one pull averages.
     data : {"real", "synthetic", "stand-in"}
         Where the responses come from.
-
-    Raises
-    ------
-    ValueError
-        If shapes differ, a response is not finite, or the noise is negative.
     """
 
     label: str

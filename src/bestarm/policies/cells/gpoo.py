@@ -70,6 +70,8 @@ class Gpoo(DeltaSearch):
     Each round evaluates the leaf with the largest :math:`b=\mu+\beta_t^{1/2}\sigma+\delta(h)` and divides it if
     :math:`\delta(h)\geq\beta_t^{1/2}\sigma` after the evaluation and :math:`h\leq h_{\max}`.
 
+    Raises ValueError for a value out of range.
+
     Parameters
     ----------
     theta : float
@@ -98,11 +100,6 @@ class Gpoo(DeltaSearch):
         Break ties at random, not in favour of the shallowest and then the first cell.
     independent_cells : bool
         Take different cells to be independent, so that no cell teaches anything of another; an ablation.
-
-    Raises
-    ------
-    ValueError
-        For a value out of range.
     """
 
     theta: float = 0.1

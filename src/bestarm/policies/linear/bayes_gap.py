@@ -34,6 +34,8 @@ def prior_gram(
 ) -> FloatArray:
     r"""Return the covariances G of the arms' means before any reward, up to the prior's scale.
 
+    Raises ValueError if the empirical covariance is asked of a single feature.
+
     Parameters
     ----------
     features : ndarray, shape (..., n_arms, n_features)
@@ -48,11 +50,6 @@ def prior_gram(
     Returns
     -------
     ndarray, shape (..., n_arms, n_arms)
-
-    Raises
-    ------
-    ValueError
-        If the empirical covariance is asked of a single feature.
     """
     if kernel == "linear":
         return features @ np.swapaxes(features, -1, -2)
@@ -122,6 +119,7 @@ class BayesGap:
 
     A negative :math:`\beta^2` (a budget far below the number of arms) counts as 0. An arm at the origin, whose mean is
     known, has no part in :math:`\kappa`. With a kernel, :math:`\|x_k\|^2` is the k-th diagonal entry of its matrix.
+    Raises ValueError for a value out of range.
 
     Parameters
     ----------
@@ -161,11 +159,6 @@ class BayesGap:
         orthogonal, so the covariance is not G and arms that are alike are not treated alike; how depends on LAPACK.
     ties_in_order : bool
         *Deviation*: of equal arms take the first, and J before an equally well known j, as the authors' code does.
-
-    Raises
-    ------
-    ValueError
-        For a value out of range.
     """
 
     budget: int

@@ -79,7 +79,8 @@ class Budgeted:
     r"""A gap-index focused algorithm that stops when its budget is spent, or before by its own rule ([1]_, Section 8).
 
     Returns what the algorithm recommends at that time: for LinGapE the arm with the largest estimated mean, given all
-    rewards ([1]_, Appendix F). A round that asks for more than is left is cut, its first arms being pulled.
+    rewards ([1]_, Appendix F). A round that asks for more than is left is cut, its first arms being pulled. Raises
+    ValueError for a value out of range, or a radius that needs features where there are none.
 
     Parameters
     ----------
@@ -97,11 +98,6 @@ class Budgeted:
     nonnegative_weights : bool
         *Deviation*: the linear program of the optimised selection asks for weights of at least 0, as in the code of
         [1]_, see `bestarm.designs.l1_design.nonnegative_design`.
-
-    Raises
-    ------
-    ValueError
-        For a value out of range, or a radius that needs features where there are none.
     """
 
     policy: Gifa

@@ -70,7 +70,8 @@ class GifaState:
 class Gifa:
     r"""A gap-index focused algorithm for Top-m identification with fixed confidence ([1]_, Algorithm 1).
 
-    The presets below fill in the parts of Table 1.
+    The presets below fill in the parts of Table 1. Raises ValueError for a value out of range, or a selection rule that
+    needs features with an index that has none.
 
     Parameters
     ----------
@@ -112,11 +113,6 @@ class Gifa:
         pull late (:math:`\tau^{UGapE}`), and return the old J, as the authors' code does.
     index_time_ahead : bool
         *Deviation*: without initialisation, evaluate :math:`C_{t}` at t + 1, as the authors' code does.
-
-    Raises
-    ------
-    ValueError
-        For a value out of range, or a selection rule that needs features with an index that has none.
     """
 
     label: str

@@ -87,7 +87,7 @@ class LinUcb:
 
     Pulls the arm with the largest :math:`x^\top\hat\theta + \alpha\sqrt{x^\top A^{-1}x}`, where :math:`A = \rho I +
     \sum x x^\top` and :math:`\hat\theta = A^{-1}\sum x y`; all arms share it. The first pull, without data, is of a
-    longest arm.
+    longest arm. Raises ValueError for a value out of range.
 
     Parameters
     ----------
@@ -105,11 +105,6 @@ class LinUcb:
         *Deviation*: one ridge regression for each arm, so that no arm tells anything of another; the authors' code.
     ties_in_order : bool
         *Deviation*: of equal arms take the first, as the authors' code does; so the order of the arms matters.
-
-    Raises
-    ------
-    ValueError
-        For a value out of range.
     """
 
     budget: int

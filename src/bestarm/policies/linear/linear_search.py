@@ -81,6 +81,8 @@ class LinearState(BatchState):
 class LinearSearch(BatchSearch):
     r"""What searches with linear functions :math:`|\theta|\leq1` have in common.
 
+    Raises ValueError for an unknown first batch or a resolution that is not positive.
+
     Parameters
     ----------
     first : {"random", "chosen"}
@@ -88,11 +90,6 @@ class LinearSearch(BatchSearch):
     resolution : float
         An arm at most so far from the span of those pulled teaches no direction. At 0, a batch of almost equal arms
         would reveal the parameter by their tiny differences.
-
-    Raises
-    ------
-    ValueError
-        For an unknown first batch or a resolution that is not positive.
     """
 
     first: First = "random"

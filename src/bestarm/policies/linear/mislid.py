@@ -295,7 +295,8 @@ class MisLid:
     Choices where [1]_ leaves some, most of them those of the authors' experiments: one learner for all answers; the
     arm is drawn by its weights; gains use :math:`\ln t` as confidence width and are at most that. Every arm is pulled
     once first, where the authors pull a barycentric spanner. At c = 0 the authors' recorded mean of pulls is missed by
-    500 runs (z = -2.2 with both standard errors) and met by 3,000 (z = -1.7), a size chosen after that was seen.
+    500 runs (z = -2.2 with both standard errors) and met by 3,000 (z = -1.7), a size chosen after that was seen. Raises
+    ValueError for a value out of range.
 
     Parameters
     ----------
@@ -315,11 +316,6 @@ class MisLid:
         the smaller one of a linear and of an unstructured model.
     label : str
         Name in the paper; keys the draws.
-
-    Raises
-    ------
-    ValueError
-        For a value out of range.
     """
 
     n_best: int

@@ -63,6 +63,7 @@ class TopTwo:
 
     *Deviations*: [1]_ and [2]_ have independent arms, draw with whole standard deviations and pull one of the two; the
     posterior of [3]_ has neither drawn variances nor own effects. A pull costs O(K d), a fit O(K d² + d³), d at most K.
+    Raises ValueError for a value out of range.
 
     Parameters
     ----------
@@ -72,11 +73,6 @@ class TopTwo:
         Standard deviation of the noise, in units of reward.
     label : str
         Name; keys the random choices.
-
-    Raises
-    ------
-    ValueError
-        For a value out of range.
     """
 
     budget: int

@@ -73,7 +73,8 @@ class UcbGlm:
 
     Pulls random arms until the smallest eigenvalue of :math:`V=\sum xx^\top` reaches 1, then the arm with the largest
     :math:`x^\top\hat\theta+\alpha\|x\|_{V^{-1}}`, where :math:`\hat\theta` maximises the likelihood of all rewards.
-    Arms are taken in coordinates of their span, so V can be inverted whatever the number of features.
+    Arms are taken in coordinates of their span, so V can be inverted whatever the number of features. Raises ValueError
+    for a value out of range; in `tell`, for rewards outside [0, 1].
 
     Parameters
     ----------
@@ -99,11 +100,6 @@ class UcbGlm:
     ridge : float
         Penalty :math:`\lambda\|\theta\|^2/2` of the likelihood, positive: without it the estimate does not exist while
         the rewards can be separated, as they always can be at the start.
-
-    Raises
-    ------
-    ValueError
-        For a value out of range; in `tell`, for rewards outside [0, 1].
     """
 
     budget: int

@@ -121,6 +121,8 @@ class NetworkSearch(BatchSearch):
 class Oae(NetworkSearch):
     r"""Greedy, MeanOpt, HingePNorm, MaxOpt: one network, regularised towards optimism ([1]_, Equation 3).
 
+    Raises ValueError for a negative strength, or a setting out of its range.
+
     Parameters
     ----------
     objective : {"avg", "hinge", "softmax", "sum"}
@@ -131,11 +133,6 @@ class Oae(NetworkSearch):
         :math:`\lambda_{div}` of DetD; by default the batch is that of the largest outputs.
     kernel : {"direction", "affine", "rbf"}
         Of DetD, see `bestarm.designs.diverse_batch`.
-
-    Raises
-    ------
-    ValueError
-        For a negative strength, or a setting out of its range.
     """
 
     objective: Objective = "avg"

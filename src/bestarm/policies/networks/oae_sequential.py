@@ -74,15 +74,12 @@ def sequential_batch(
 class Sequential(NetworkSearch):
     """What searches that choose a batch arm after arm have in common.
 
+    Raises ValueError if alpha is not in [0, 1].
+
     Parameters
     ----------
     optimism_weight : float
         Alpha of the virtual label: 1 takes the optimistic one, 0 the pessimistic one.
-
-    Raises
-    ------
-    ValueError
-        If alpha is not in [0, 1].
     """
 
     optimism_weight: float = 0.5
