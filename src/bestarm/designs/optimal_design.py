@@ -233,27 +233,13 @@ class DesignRule:
 
 
 class Design(NamedTuple):
-    """Designs of S sets of arms.
+    """Designs of S sets of arms."""
 
-    Attributes
-    ----------
-    weights : ndarray, shape (S, K)
-        Shares, 0 for dead arms; each row sums to 1.
-    leverage : ndarray, shape (S,)
-        Largest leverage of a live arm; at the optimum it is the rank.
-    rank : ndarray of int64, shape (S,)
-        Dimension of the live arms' span.
-    n_steps : ndarray of int64, shape (S,)
-        Steps taken.
-    converged : ndarray of bool, shape (S,)
-        Whether the largest leverage is within the tolerance of the rank.
-    """
-
-    weights: FloatArray
-    leverage: FloatArray
-    rank: IntArray
-    n_steps: IntArray
-    converged: BoolArray
+    weights: FloatArray  # shares, 0 for dead arms; each row sums to 1, (S, K)
+    leverage: FloatArray  # largest leverage of a live arm; at the optimum it is the rank, (S,)
+    rank: IntArray  # dimension of the live arms' span, (S,)
+    n_steps: IntArray  # steps taken, (S,)
+    converged: BoolArray  # whether the largest leverage is within the tolerance of the rank, (S,)
 
 
 @njit(cache=True)

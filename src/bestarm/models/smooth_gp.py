@@ -155,32 +155,16 @@ class SmoothGP:
 
 @dataclass(frozen=True)
 class Posterior:
-    """What is known of a function after some rewards.
-
-    Attributes
-    ----------
-    scales : ndarray, shape (d,)
-        Length-scales.
-    signal, noise : float
-        Variances, in squared units of the scaled reward; ``noise`` is that of a usual measurement.
-    own_noise : ndarray, shape (n,)
-        Variances of the noise of each reward.
-    known : ndarray, shape (n, d)
-        Scaled features of what was measured.
-    lower : ndarray, shape (n, n)
-        Cholesky factor of their covariance.
-    whitened : ndarray, shape (n,)
-        Its inverse times the rewards.
-    """
+    """What is known of a function after some rewards."""
 
     model: SmoothGP
-    scales: FloatArray
-    signal: float
-    noise: float
-    own_noise: FloatArray
-    known: FloatArray
-    lower: FloatArray
-    whitened: FloatArray
+    scales: FloatArray  # length-scales, (d,)
+    signal: float  # variance, in squared units of the scaled reward
+    noise: float  # that of a usual measurement, in the same units
+    own_noise: FloatArray  # variances of the noise of each reward, (n,)
+    known: FloatArray  # scaled features of what was measured, (n, d)
+    lower: FloatArray  # Cholesky factor of their covariance, (n, n)
+    whitened: FloatArray  # its inverse times the rewards, (n,)
 
     def everywhere(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return mean and deviation at many points, some thousand at a time, or fewer where much is known."""

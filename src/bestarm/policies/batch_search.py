@@ -24,37 +24,21 @@ if TYPE_CHECKING:
 
 @dataclass
 class BatchState:
-    """The state of a batch search; ``scores`` and ``diverged`` are those of the last choice.
-
-    Attributes
-    ----------
-    arms : ndarray of int64, shape (R, rounds * batch)
-        Arms whose rewards are known, the first ``n_observed`` of each row.
-    rewards : ndarray, shape (R, rounds * batch)
-        Their rewards.
-    available : ndarray of bool, shape (R, n_arms)
-        Arms not yet pulled.
-    best : ndarray of int64, shape (R,)
-        The best arm observed so far.
-    scores : ndarray, shape (R, n_arms)
-        By what arms were chosen; NaN where nothing was predicted.
-    diverged : ndarray of bool, shape (R,)
-        Whether a model of the last choice had outputs beyond all measure.
-    """
+    """The state of a batch search; ``scores`` and ``diverged`` are those of the last choice."""
 
     features: FloatArray = field(metadata={"shared": True})
     inputs: "Tensor"
     feature_set: IntArray
     replications: IntArray
     streams: Streams
-    arms: IntArray
-    rewards: FloatArray
+    arms: IntArray  # arms whose rewards are known, the first ``n_observed`` of each row, (R, rounds * batch)
+    rewards: FloatArray  # their rewards, (R, rounds * batch)
     n_observed: IntArray
-    available: BoolArray
-    best: IntArray
+    available: BoolArray  # arms not yet pulled, (R, n_arms)
+    best: IntArray  # the best arm observed so far, (R,)
     best_reward: FloatArray
-    scores: FloatArray
-    diverged: BoolArray
+    scores: FloatArray  # by what arms were chosen; NaN where nothing was predicted, (R, n_arms)
+    diverged: BoolArray  # whether a model of the last choice had outputs beyond all measure, (R,)
     round: int = 0
 
 

@@ -18,28 +18,16 @@ MOST_KNOWN = 4000  # of a Gaussian process, whose factor takes n^3 operations
 
 @dataclass
 class ModelState:
-    """What is known of R replications.
-
-    Attributes
-    ----------
-    arms : ndarray of int64, shape (R, room)
-        Arms whose rewards are known, the first ``n_observed`` of each row.
-    rewards : ndarray, shape (R, room)
-        Their rewards.
-    available : ndarray of bool, shape (R, n_arms)
-        Arms that may be asked for.
-    pending : ndarray of bool, shape (R, n_arms)
-        Arms that are being measured.
-    """
+    """What is known of R replications."""
 
     features: FloatArray = field(metadata={"shared": True})
     streams: Streams
     replications: IntArray
-    arms: IntArray
-    rewards: FloatArray
+    arms: IntArray  # arms whose rewards are known, the first ``n_observed`` of each row, (R, room)
+    rewards: FloatArray  # their rewards, (R, room)
     n_observed: IntArray
-    available: BoolArray
-    pending: BoolArray
+    available: BoolArray  # arms that may be asked for, (R, n_arms)
+    pending: BoolArray  # arms that are being measured, (R, n_arms)
     round: int = 0
 
 

@@ -76,30 +76,14 @@ def _gram_of_eigenvectors(gram: FloatArray) -> FloatArray:
 
 @dataclass(kw_only=True)
 class BayesGapState(ArmSpace):
-    r"""The state of BayesGap for R replications; covariances are in units of :math:`\sigma^2`.
+    r"""The state of BayesGap for R replications; covariances are in units of :math:`\sigma^2`."""
 
-    Attributes
-    ----------
-    means : ndarray, shape (R, K)
-        Posterior means.
-    pulls : ndarray of int64, shape (R, K)
-        Successful pulls of each arm.
-    spent : ndarray of int64, shape (R,)
-        Pulls that were asked for, failed ones included.
-    information : ndarray, shape (R,)
-        :math:`(B-K)/\sigma^2+\kappa/\eta^2` of Theorem 1.
-    smallest_bound : ndarray, shape (R,)
-        The least :math:`B_{J(t)}(t)` so far.
-    recommended : ndarray of int64, shape (R, 1)
-        The J of that round; -1 before the first.
-    """
-
-    means: FloatArray
-    pulls: IntArray
-    spent: IntArray
-    information: FloatArray
-    smallest_bound: FloatArray
-    recommended: IntArray
+    means: FloatArray  # posterior means, (R, K)
+    pulls: IntArray  # successful pulls of each arm, (R, K)
+    spent: IntArray  # pulls that were asked for, failed ones included, (R,)
+    information: FloatArray  # (B - K) / sigma^2 + kappa / eta^2 of Theorem 1, (R,)
+    smallest_bound: FloatArray  # the least B_J(t)(t) so far, (R,)
+    recommended: IntArray  # the J of that round; -1 before the first, (R, 1)
     replications: IntArray
     key: np.uint64 = shared()
     initialised: bool = shared()

@@ -30,31 +30,15 @@ Stop = Literal["lucb", "ugape"]
 
 @dataclass
 class GifaState:
-    """The state of a GIFA algorithm for R replications.
+    """The state of a GIFA algorithm for R replications."""
 
-    Attributes
-    ----------
-    gram : ndarray, shape (R, K, K)
-        :math:`x_i^\\top V^{-1} x_j`.
-    means : ndarray, shape (R, K)
-        Estimated means.
-    pulls : ndarray of int64, shape (R, K)
-        Successful pulls of each arm.
-    candidates : ndarray of int64, shape (R, m)
-        J(t) of the last round.
-    pair : ndarray of int64, shape (R, 2)
-        The two ambiguous arms (b, c) of the last round; -1 before the first.
-    due, stopped : ndarray of bool, shape (R,)
-        Whether the stopping rule held in the last round; whether the replication has stopped.
-    """
-
-    gram: FloatArray
-    means: FloatArray
-    pulls: IntArray
-    candidates: IntArray
-    pair: IntArray
-    due: BoolArray
-    stopped: BoolArray
+    gram: FloatArray  # x_i' V^-1 x_j, (R, K, K)
+    means: FloatArray  # estimated means, (R, K)
+    pulls: IntArray  # successful pulls of each arm, (R, K)
+    candidates: IntArray  # J(t) of the last round, (R, m)
+    pair: IntArray  # the two ambiguous arms (b, c) of the last round; -1 before the first, (R, 2)
+    due: BoolArray  # whether the stopping rule held in the last round, (R,)
+    stopped: BoolArray  # whether the replication has stopped, (R,)
     replications: IntArray
     feature_set: IntArray
     features: FloatArray = shared()  # (n_sets, K, N)

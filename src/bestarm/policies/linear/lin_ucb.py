@@ -62,21 +62,11 @@ def learn_disjoint(
 
 @dataclass(kw_only=True)
 class LinUcbState(ArmSpace):
-    r"""The state of LinUCB for R replications; if disjoint only ``variances``, :math:`x_i^\top A_i^{-1} x_i`.
+    r"""The state of LinUCB for R replications; if disjoint only ``variances``, :math:`x_i^\top A_i^{-1} x_i`."""
 
-    Attributes
-    ----------
-    means : ndarray, shape (R, K)
-        Estimated means.
-    pulls : ndarray of int64, shape (R, K)
-        Successful pulls of each arm.
-    spent : ndarray of int64, shape (R,)
-        Pulls that were asked for, failed ones included.
-    """
-
-    means: FloatArray
-    pulls: IntArray
-    spent: IntArray
+    means: FloatArray  # estimated means, (R, K)
+    pulls: IntArray  # successful pulls of each arm, (R, K)
+    spent: IntArray  # pulls that were asked for, failed ones included, (R,)
     replications: IntArray
     key: np.uint64 = shared()
 

@@ -57,24 +57,12 @@ def learn_directions(
 
 @dataclass(kw_only=True)
 class LinearState(BatchState):
-    r"""The state of a linear search.
+    """The state of a linear search."""
 
-    Attributes
-    ----------
-    basis : ndarray, shape (R, d, d)
-        Orthonormal rows that span what was pulled, the first ``rank`` of each replication.
-    rank : ndarray of int64, shape (R,)
-        Directions known.
-    estimate : ndarray, shape (R, d)
-        The parameter's projection on them, :math:`\theta^0_t`.
-    hope : ndarray, shape (R,)
-        What the last chosen batch promised.
-    """
-
-    basis: FloatArray
-    rank: IntArray
-    estimate: FloatArray
-    hope: FloatArray
+    basis: FloatArray  # orthonormal rows that span what was pulled, the first ``rank`` of each replication, (R, d, d)
+    rank: IntArray  # directions known, (R,)
+    estimate: FloatArray  # the parameter's projection on them, theta_t^0, (R, d)
+    hope: FloatArray  # what the last chosen batch promised, (R,)
 
 
 @dataclass(frozen=True)

@@ -36,33 +36,17 @@ def theoretical_alpha(
 
 @dataclass
 class UcbGlmState:
-    r"""The state of UCB-GLM for R replications.
+    """The state of UCB-GLM for R replications."""
 
-    Attributes
-    ----------
-    theta : ndarray, shape (R, d)
-        Last estimate, in coordinates of the arms' span, where the next search starts.
-    pulls, totals : ndarray, shape (R, K)
-        Successful pulls of each arm and the sums of their rewards.
-    spent : ndarray of int64, shape (R,)
-        Pulls that were asked for, failed ones included.
-    alpha : ndarray, shape (R,)
-        Factor of the bonus.
-    features : ndarray, shape (n_sets, K, d)
-        Coordinates of the arms in their span; the last are 0 where a set has less than the highest rank.
-    ranks : ndarray of int64, shape (n_sets,)
-        Dimension of each span.
-    """
-
-    theta: FloatArray
-    pulls: IntArray
-    totals: FloatArray
-    spent: IntArray
-    alpha: FloatArray
+    theta: FloatArray  # last estimate, in coordinates of the arms' span, where the next search starts, (R, d)
+    pulls: IntArray  # successful pulls of each arm, (R, K)
+    totals: FloatArray  # the sums of their rewards, (R, K)
+    spent: IntArray  # pulls that were asked for, failed ones included, (R,)
+    alpha: FloatArray  # factor of the bonus, (R,)
     replications: IntArray
     feature_set: IntArray
-    features: FloatArray = shared()
-    ranks: IntArray = shared()
+    features: FloatArray = shared()  # coordinates of the arms in their span, 0 beyond its dimension, (n_sets, K, d)
+    ranks: IntArray = shared()  # dimension of each span, (n_sets,)
     key: np.uint64 = shared()
     initialised: bool = shared()
 
