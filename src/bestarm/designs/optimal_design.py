@@ -296,23 +296,12 @@ def optimal_design(
 ) -> Design:
     """Return a design of the live arms of each set; arms at the origin get no weight unless they are asked for.
 
-    Linearly independent arms have the uniform design, without a step. A set costs O(n d + d^2) a step. Raises
-    ValueError if a set has no live arm, a feature is not finite, or shapes do not fit.
-
-    Parameters
-    ----------
-    features : ndarray, shape (S, K, d)
-        Sets of arms.
-    live : ndarray of bool, shape (S, K)
-        Which arms there are.
-    rule : DesignRule
-        How to solve.
-    zero_arms : bool
-        Solve with live arms at the origin among the others, as the authors' code of [1]_ does. A uniform start gives
-        them weight, and a line search that stalls leaves it to them.
-    key, replications
-        Name the random start, if there is one.
-    """
+    Linearly independent arms have the uniform design, without a step. A set costs O(n d + d^2) a step. ``features``
+    (ndarray, shape (S, K, d)): sets of arms; ``live`` (ndarray of bool, shape (S, K)): which arms there are; ``rule``:
+    how to solve; ``zero_arms``: solve with live arms at the origin among the others, as the authors' code of [1]_ does.
+    A uniform start gives them weight, and a line search that stalls leaves it to them; ``key``, ``replications``: name
+    the random start, if there is one. Raises ValueError if a set has no live arm, a feature is not finite, or shapes do
+    not fit."""
     there = checked_live(live)
     x = checked_features(features, *there.shape)
     n_sets = len(there)

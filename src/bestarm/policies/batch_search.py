@@ -55,17 +55,9 @@ def random_order(key: np.uint64, replications: IntArray, number: int, n_arms: in
 def top_batch(scores: FloatArray, available: BoolArray, order: FloatArray, size: int) -> IntArray:
     """Return the arms with the largest scores among those available, shape (R, size).
 
-    Parameters
-    ----------
-    scores : ndarray, shape (R, n_arms)
-        What is maximised; NaN comes last.
-    available : ndarray of bool, shape (R, n_arms)
-        What may be chosen, at least ``size`` arms in each row.
-    order : ndarray, shape (R, n_arms)
-        Random draws that break ties.
-    size : int
-        Arms of a batch.
-    """
+    ``scores`` (ndarray, shape (R, n_arms)): what is maximised; NaN comes last; ``available`` (ndarray of bool, shape
+    (R, n_arms)): what may be chosen, at least ``size`` arms in each row; ``order`` (ndarray, shape (R, n_arms)): random
+    draws that break ties; ``size``: arms of a batch."""
     ranked = np.where(available, np.nan_to_num(scores, nan=-np.inf, neginf=-1e300), -np.inf)
     ranked = np.where(available & np.isnan(scores), -1.1e300, ranked)
     return np.ascontiguousarray(np.lexsort((order, ranked), axis=1)[:, : -size - 1 : -1])

@@ -34,23 +34,11 @@ def prior_gram(
 ) -> FloatArray:
     r"""Return the covariances G of the arms' means before any reward, up to the prior's scale.
 
-    Raises ValueError if the empirical covariance is asked of a single feature.
-
-    Parameters
-    ----------
-    features : ndarray, shape (..., n_arms, n_features)
-        Arm features.
-    kernel : {"linear", "exponential", "rbf", "matern32", "matern52", "empirical"}
-        :math:`X X^\top`; a stationary kernel; or the sample covariance of two arms over their features.
-    lengthscale : float
-        :math:`\ell` of a stationary kernel, in units of the features.
-    squared_distance : bool
-        :math:`e^{-\|x-x'\|^2/\ell}` for the exponential kernel :math:`e^{-\|x-x'\|/\ell}`.
-
-    Returns
-    -------
-    ndarray, shape (..., n_arms, n_arms)
-    """
+    ``features`` (ndarray, shape (..., n_arms, n_features)): arm features; ``kernel`` ({"linear", "exponential", "rbf",
+    "matern32", "matern52", "empirical"}): :math:`X X^\top`; a stationary kernel; or the sample covariance of two arms
+    over their features; ``lengthscale``: :math:`\ell` of a stationary kernel, in units of the features;
+    ``squared_distance``: :math:`e^{-\|x-x'\|^2/\ell}` for the exponential kernel :math:`e^{-\|x-x'\|/\ell}`. Returns
+    ndarray, shape (..., n_arms, n_arms). Raises ValueError if the empirical covariance is asked of a single feature."""
     if kernel == "linear":
         return features @ np.swapaxes(features, -1, -2)
     if kernel == "empirical":

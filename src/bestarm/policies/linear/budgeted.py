@@ -29,13 +29,9 @@ def explicit_radius(
 ) -> Threshold:
     r"""Return :math:`t \mapsto \sqrt{d\ln(K^2(1+tL^2)/(\rho\delta))} + \sqrt\rho S/\sigma`, a bound on that of [2]_.
 
-    Parameters
-    ----------
-    arms, delta, sigma, regulariser, norm_bound
-        As in `bestarm.policies.linear.thresholds.linear_threshold`, with d for N.
-    as_coded : bool
-        The code of [1]_: L = 1, and the root times :math:`\sigma` once more.
-    """
+    ``arms``, ``delta``, ``sigma``, ``regulariser``, ``norm_bound``: as in
+    `bestarm.policies.linear.thresholds.linear_threshold`, with d for N; ``as_coded``: the code of [1]_: L = 1, and the
+    root times :math:`\sigma` once more."""
     longest = np.atleast_1d((arms.features**2).sum(axis=-1).max(axis=-1))  # of each set of features
     if as_coded:
         longest = np.ones_like(longest)

@@ -67,21 +67,10 @@ def start(
 ) -> EliminationState:
     """Return the state before the first stage.
 
-    Parameters
-    ----------
-    arms : Arms
-        The arms.
-    budgets, sizes : ndarray of int64, shape (n_stages,) or (n_sets, n_stages)
-        Pulls of each stage and the arms it leaves, for each set of features where they differ.
-    label : str
-        Keys the random choices.
-    streams : Streams
-        The replications.
-    projection : {"span", "as_coded", "none"}
-        Whose columns are to be remembered.
-    keeps_rewards : bool
-        Whether the rewards of all stages are to be remembered.
-    """
+    ``arms``: the arms; ``budgets``, ``sizes`` (ndarray of int64, shape (n_stages,) or (n_sets, n_stages)): pulls of
+    each stage and the arms it leaves, for each set of features where they differ; ``label``: keys the random choices;
+    ``streams``: the replications; ``projection`` ({"span", "as_coded", "none"}): whose columns are to be remembered;
+    ``keeps_rewards``: whether the rewards of all stages are to be remembered."""
     n_replications = len(streams.replications)
     features, feature_set = arms.feature_sets(n_replications)
     columns = features[feature_set] if projection == "as_coded" else np.zeros((n_replications, 0, 0))

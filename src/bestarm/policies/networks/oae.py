@@ -77,21 +77,11 @@ class NetworkSearch(BatchSearch):
     ) -> FloatArray:
         """Fit n networks for each replication and return their outputs for all arms, shape (R, n, n_arms).
 
-        Parameters
-        ----------
-        state : BatchState
-            What is known, and which arms are left.
-        rewards : ndarray, shape (R, n, n_known)
-            What each network is told.
-        optimism : ndarray, shape (n,)
-            Strength of each network's regulariser.
-        objective : {"avg", "sum", "hinge", "softmax"}
-            The regulariser.
-        arms, n_observed : ndarray of int64, optional
-            What the rewards belong to, where that is not what was observed.
-        place : int
-            Which fit of this round it is; it keys the draws.
-        """
+        ``state``: what is known, and which arms are left; ``rewards`` (ndarray, shape (R, n, n_known)): what each
+        network is told; ``optimism`` (ndarray, shape (n,)): strength of each network's regulariser; ``objective``
+        ({"avg", "sum", "hinge", "softmax"}): the regulariser; ``arms``, ``n_observed`` (ndarray of int64): what the
+        rewards belong to, where that is not what was observed; ``place``: which fit of this round it is; it keys the
+        draws."""
         n_rows, n, _ = rewards.shape
         row = np.repeat(np.arange(n_rows), n)
         n_pool = state.available.sum(axis=1)
