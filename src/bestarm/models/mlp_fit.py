@@ -19,9 +19,9 @@ import torch
 from torch import Tensor
 
 from bestarm.interface import BoolArray, FloatArray, IntArray
-from bestarm.models.device import check_device
 from bestarm.models.minibatches import draw_minibatches
 from bestarm.models.mlp_batch import Mlp, backward, forward
+from bestarm.models.torch_or_numpy import check_device
 from bestarm.settings import check_settings
 
 Objective = Literal["avg", "sum", "hinge", "softmax"]

@@ -12,8 +12,7 @@ import numpy as np
 from numba import njit
 
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray
-from bestarm.models.device import check_device
-from bestarm.models.torch_or_numpy import torch
+from bestarm.models.torch_or_numpy import check_device, torch
 from bestarm.presets import preset
 from bestarm.settings import check_settings
 from bestarm.streams import Streams, uniform
