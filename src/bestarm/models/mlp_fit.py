@@ -82,32 +82,16 @@ class Training:
 
 @dataclass(frozen=True)
 class FitData:
-    """What G networks are fitted to; networks of one replication share its row.
+    """What G networks are fitted to; networks of one replication share its row."""
 
-    Parameters
-    ----------
-    features : Tensor of float32, shape (n_sets, n_arms, n_features)
-        Features of the arms, on the device of the fit.
-    feature_set : ndarray of int64, shape (R,)
-        Which set each row has.
-    arms, n_observed : ndarray of int64, shapes (R, n) and (R,)
-        Observed arms, and how many of them count.
-    pool, n_pool : ndarray of int64, shapes (R, u) and (R,)
-        Arms not yet pulled.
-    row : ndarray of int64, shape (G,)
-        Row of each network.
-    targets : ndarray of float, shape (G, n)
-        What each network is told of its observed arms.
-    """
-
-    features: Tensor
-    feature_set: IntArray
-    arms: IntArray
-    n_observed: IntArray
-    pool: IntArray
-    n_pool: IntArray
-    row: IntArray
-    targets: FloatArray
+    features: Tensor  # features of the arms, on the device of the fit, (n_sets, n_arms, n_features)
+    feature_set: IntArray  # which set each row has, (R,)
+    arms: IntArray  # observed arms, (R, n)
+    n_observed: IntArray  # how many of them count, (R,)
+    pool: IntArray  # arms not yet pulled, (R, u)
+    n_pool: IntArray  # how many of them count, (R,)
+    row: IntArray  # row of each network, (G,)
+    targets: FloatArray  # what each network is told of its observed arms, (G, n)
 
     def take(self, networks: slice) -> "FitData":
         """Return the data of some of the networks."""

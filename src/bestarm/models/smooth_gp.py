@@ -28,32 +28,15 @@ class SmoothGP:
     r"""Kernel and priors; hyper-parameters are the most probable ones, by L-BFGS from the centres of the priors.
 
     Logarithms of length-scales, signal and noise variance have normal priors; rewards are modelled with mean 0 and
-    standard deviation 1. Raises ValueError for a setting out of its range.
-
-    Parameters
-    ----------
-    family : {"matern52", "rbf"}
-        Kernel.
-    ard : bool
-        One length-scale for each feature.
-    lengthscale_spread : float
-        Standard deviation of the logarithm of a length-scale; its centre is :math:`\sqrt2+\frac12\log d` ([1]_).
-    signal_prior, noise_prior : tuple of float
-        Centre and standard deviation of the logarithm of a variance.
-    most_fitted : int
-        Rewards by which hyper-parameters are found; of more, so many evenly over the order of telling. The posterior
-        has all of them.
-    steps : int
-        Of L-BFGS at most.
-    """
+    standard deviation 1. Raises ValueError for a setting out of its range."""
 
     family: Family = "matern52"
-    ard: bool = True
-    lengthscale_spread: float = 3.0**0.5
-    signal_prior: tuple[float, float] = (0.0, 1.0)
+    ard: bool = True  # one length-scale for each feature
+    lengthscale_spread: float = 3.0**0.5  # deviation of the log of one, around sqrt(2) + log(d) / 2 ([1]_)
+    signal_prior: tuple[float, float] = (0.0, 1.0)  # centre and standard deviation of the logarithm of a variance
     noise_prior: tuple[float, float] = (-4.0, 1.0)
-    most_fitted: int = 400
-    steps: int = 50
+    most_fitted: int = 400  # rewards that fit, evenly over the order of telling; the posterior has all
+    steps: int = 50  # of L-BFGS at most
 
     def __post_init__(self) -> None:
         check_settings(self, positive=("lengthscale_spread",), most_fitted=2, steps=1)

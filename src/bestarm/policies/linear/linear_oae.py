@@ -55,18 +55,10 @@ class EllipsoidOae(LinearOae):
 
     The set :math:`\|X\theta-y\|^2+\lambda|\theta|^2\leq\gamma_t+\lambda` contains all those with :math:`|\theta|\leq1`,
     and for :math:`\gamma_t=0`, :math:`\lambda\to0` it is the ball of `LinearOae`. Raises ValueError for a negative
-    error or a ridge that is not positive.
+    error or a ridge that is not positive."""
 
-    Parameters
-    ----------
-    omega : float
-        :math:`\omega`, the largest error of the best function.
-    ridge : float
-        :math:`\lambda`.
-    """
-
-    omega: float = 0.0
-    ridge: float = 1e-6
+    omega: float = 0.0  # the largest error of the best function
+    ridge: float = 1e-6  # lambda
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -119,18 +111,10 @@ class LinearSeq(LinearSearch):
 class LinearDiverse(LinearSearch):
     r"""Algorithm 2: the most that each arm may be worth, plus the log determinant of a kernel over the batch.
 
-    Raises ValueError if the weight is not positive.
+    Raises ValueError if the weight is not positive."""
 
-    Parameters
-    ----------
-    diversity : float
-        :math:`\lambda_{div}`.
-    kernel : {"direction", "affine", "rbf"}
-        See `bestarm.designs.diverse_batch`.
-    """
-
-    diversity: float = 1.0
-    kernel: Kernel = "direction"
+    diversity: float = 1.0  # lambda_div
+    kernel: Kernel = "direction"  # see `bestarm.designs.diverse_batch`
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -150,18 +134,10 @@ class LinearDiverse(LinearSearch):
 class LinearLogDet(LinearSearch):
     r"""As `LinearDiverse`, with the log determinant of what is not yet known about the arms of the batch.
 
-    Raises ValueError if one of them is not positive.
+    Raises ValueError if one of them is not positive."""
 
-    Parameters
-    ----------
-    diversity : float
-        :math:`\lambda_{div}`.
-    noise : float
-        s, the scale of :math:`\log\det(I+s^{-2}MB^\top BM^\top)`.
-    """
-
-    diversity: float = 1.0
-    noise: float = 0.01
+    diversity: float = 1.0  # lambda_div
+    noise: float = 0.01  # s, the scale of log det(I + s^-2 MB'BM')
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -170,25 +170,19 @@ class MeanOpt(Oae):
 
 
 @preset
-class HingePNorm(Oae):
+class HingePNorm(MeanOpt):
     """HingePNorm: a network rewarded for the mean of max(0, f)^4 over the arms left."""
 
     label: str = "HingePNorm"
-    optimism: float = field()
     objective: Objective = field(init=False, default="hinge")
-    diversity: float | None = field(init=False, default=None)
-    kernel: Kernel = field(init=False, default="direction")
 
 
 @preset
-class MaxOpt(Oae):
+class MaxOpt(MeanOpt):
     """MaxOpt: a network rewarded for a large soft maximum over the arms left."""
 
     label: str = "MaxOpt"
-    optimism: float = field()
     objective: Objective = field(init=False, default="softmax")
-    diversity: float | None = field(init=False, default=None)
-    kernel: Kernel = field(init=False, default="direction")
 
 
 @preset
