@@ -71,8 +71,6 @@ test_kernels_without_meaning_are_refused = refused(
     lambda settings_: Stationary(**settings_),
     ({"family": "cosine"}, "family must be one of rbf, .*, got 'cosine'"),
     ({"variance": 0.0}, "variance must be positive, got 0.0"),
-    ({"variance": np.nan}, "variance must be finite, got nan"),
-    ({"lengthscale": np.inf}, "lengthscale must be finite, got inf"),
 )
 
 
