@@ -5,10 +5,8 @@ import pytest
 from refusals import each_refused, refusing
 
 from bestarm.interface import Ask
-from bestarm.policies.batch_search import RandomBatch
-from bestarm.policies.linear.linear_oae import LinearOae
 from bestarm.problems.box import Choice, Interval, unit_points
-from bestarm.problems.candidates import Candidates, latin_hypercube, maximise
+from bestarm.problems.candidates import Candidates, latin_hypercube
 
 SPACE = {
     "depth": Interval(1, 9, whole=True),
@@ -124,46 +122,3 @@ def test_a_trial_that_fails_is_marked_and_the_batch_goes_on():
     assert table["x"].tolist() == [0, 1, 2]
     with pytest.raises(ValueError, match="one replication"):
         candidates.evaluate(objective, Ask(arms.repeat(2, 0), np.ones((2, 3), dtype=np.int64)))
-
-
-class Ridge:
-    """A regression with the methods of a scikit-learn estimator."""
-
-    def __init__(self, penalty: float = 1.0, degree: int = 1) -> None:
-        self.penalty, self.degree = penalty, degree
-
-    def _powers(self, x):
-        return x[:, None] ** np.arange(self.degree + 1)
-
-    def fit(self, x, y):
-        powers = self._powers(x)
-        self.weights_ = np.linalg.solve(powers.T @ powers + self.penalty * np.eye(self.degree + 1), powers.T @ y)
-        return self
-
-    def score(self, x, y):
-        return 1.0 - ((y - self._powers(x) @ self.weights_) ** 2).sum() / ((y - y.mean()) ** 2).sum()
-
-
-@pytest.mark.parametrize("policy", [RandomBatch("Random", 5, 8), LinearOae("OAE", 5, 8)])
-def test_tuning_an_estimator_in_batches_of_five(policy):
-    """Forty fits, some of which fail, find a cubic with R² > 0.9; names come out as they went in."""
-    rng = np.random.default_rng(0)
-    x, held = rng.uniform(-1, 1, 200), rng.uniform(-1, 1, 200)
-    y, wanted = (a**3 - a + rng.normal(0, 0.02, 200) for a in (x, held))
-
-    def objective(penalty, degree):
-        if degree == 7:
-            raise MemoryError("degree 7")
-        return Ridge(penalty, degree).fit(x, y).score(held, wanted)
-
-    candidates = latin_hypercube(
-        {"penalty": Interval(1e-6, 1e3, log=True), "degree": Interval(1, 9, whole=True)}, 200, seed=4
-    )
-    best = maximise(objective, candidates, policy)
-    assert len(best.table) == 40
-    assert best.table.groupby("batch").size().eq(5).all()
-    assert set(best.settings) == {"penalty", "degree"}
-    assert objective(**best.settings) == best.table["value"].max() > 0.9
-    failed = best.table[best.table["degree"] == 7]
-    assert failed["value"].isna().all()
-    assert (failed["failure"] == "MemoryError: degree 7").all()
