@@ -35,7 +35,7 @@ class SmoothGP:
     lengthscale_spread: float = 3.0**0.5  # deviation of the log of one, around sqrt(2) + log(d) / 2 ([1]_)
     signal_prior: tuple[float, float] = (0.0, 1.0)  # centre and standard deviation of the logarithm of a variance
     noise_prior: tuple[float, float] = (-4.0, 1.0)
-    most_fitted: int = 400  # rewards that fit, evenly over the order of telling; the posterior has all
+    most_fitted: int = 400  # rewards for the fit, evenly over the order of telling; the posterior has all
     steps: int = 50  # of L-BFGS at most
 
     def __post_init__(self) -> None:

@@ -135,9 +135,9 @@ class ModelBatches:
 class GaussianBatches(ModelBatches):
     """Batches by a Gaussian process with a smooth kernel."""
 
-    # the upper bound, mean plus ``beta`` deviations, of which each place of a batch is chosen after those before it
-    # were taken for known at their mean; or the probability of a value above that which the model expects a ``share``
-    # of all arms to have, or of a reward of at least ``threshold``
+    # "bound": mean plus ``beta`` deviations, of which each place of a batch is chosen after those before it were taken
+    # for known at their mean; "hits": the probability of a value above that which the model expects a ``share`` of all
+    # arms to have, or of a reward of at least ``threshold``
     score_by: Score = "bound"
     beta: float = 2.0  # deviations in the bound
     share: float = 0.05  # share of the arms that are hits
