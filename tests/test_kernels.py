@@ -71,8 +71,6 @@ test_kernels_without_meaning_are_refused = refused(
     lambda settings_: Stationary(**settings_),
     ({"family": "cosine"}, "family must be one of rbf, .*, got 'cosine'"),
     ({"variance": 0.0}, "variance must be positive, got 0.0"),
-    ({"variance": np.nan}, "variance must be finite, got nan"),
-    ({"lengthscale": np.inf}, "lengthscale must be finite, got inf"),
 )
 
 
@@ -104,20 +102,6 @@ def test_average_over_two_boxes_is_that_of_quadrature(lower, width, other, other
     (interval, box), (second, second_box) = as_box(lower, width), as_box(other, other_width)
     expected = naive_average(kernel, interval, second)
     assert box_average(kernel, *box, *second_box) == pytest.approx(expected, abs=400 * 13 * 4 * EPSILON)
-
-
-@settings(max_examples=60)
-@given(lower=corners, width=widths, other=corners, other_width=widths, shift=corners)
-def test_averages_are_symmetric_and_do_not_change_under_shifts_and_reflections(lower, width, other, other_width, shift):
-    kernel = Stationary("rbf", 1.0, 0.5)
-    _, (a, b) = as_box(lower, width)
-    _, (c, d) = as_box(other, other_width)
-    found = box_average(kernel, a, b, c, d)
-    tolerance = {"rtol": 0, "atol": 1e-10}  # the corners of a shifted tiny box are rounded
-    np.testing.assert_allclose(box_average(kernel, c, d, a, b), found, **tolerance)
-    np.testing.assert_allclose(box_average(kernel, -b, -a, -d, -c), found, **tolerance)
-    np.testing.assert_allclose(box_average(kernel, a + shift, b + shift, c + shift, d + shift), found, atol=1e-7)
-    assert 0 <= found + 1e-11 <= 1.0 + 1e-10
 
 
 @settings(max_examples=60)

@@ -79,7 +79,3 @@ def one_line(error: Exception) -> str:
         return f"{error.strerror}: {error.filename}.{remedy}"
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return " ".join(text.split())
-
-
-if __name__ == "__main__":
-    sys.exit(main())

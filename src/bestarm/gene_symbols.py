@@ -15,11 +15,7 @@ from pathlib import Path
 def approved_symbols(path: Path) -> Mapping[str, str]:
     """Return outdated symbol → approved symbol, without those that could mean several genes.
 
-    Raises
-    ------
-    ValueError
-        If the file has no two columns.
-    """
+    Raises ValueError if the file has no two columns."""
     raw = path.read_bytes()
     text = (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode("utf-8")
     found: dict[str, set[str]] = {}

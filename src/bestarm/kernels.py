@@ -151,17 +151,8 @@ def quadrature(
 def box_point_average(kernel: Kernel, lower: FloatArray, upper: FloatArray, x: FloatArray) -> FloatArray:
     """Return the average over boxes of the covariance with points: one box for each point or broadcast against them.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        Closed form for `Stationary` "rbf", quadrature otherwise.
-    lower, upper, x : ndarray, shape (..., d)
-        Corners of the boxes; points.
-
-    Returns
-    -------
-    ndarray, shape (...)
-    """
+    ``kernel``: closed form for `Stationary` "rbf", quadrature otherwise; ``lower``, ``upper``, ``x`` (ndarray, shape
+    (..., d)): corners of the boxes; points. Returns ndarray, shape (...)."""
     if isinstance(kernel, Stationary) and kernel.family == "rbf":
         return kernel.variance * _interval_average(lower, upper, x, kernel.lengthscale).prod(axis=-1)
     lower, upper, x = np.broadcast_arrays(lower, upper, x)

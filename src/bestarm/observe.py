@@ -13,15 +13,9 @@ from bestarm.streams import Streams
 
 @dataclass
 class Observed:
-    """A policy under observation; observers of their own override `start`, `ask` or `tell`.
+    """A policy under observation; observers of their own override `start`, `ask` or `tell`."""
 
-    Parameters
-    ----------
-    policy : Policy
-        What searches.
-    """
-
-    policy: Any
+    policy: Any  # what searches
 
     @property
     def label(self) -> str:
@@ -54,15 +48,9 @@ class Observed:
 
 @dataclass
 class Looking(Observed):
-    """A policy whose state is looked at in every round, after the choice and before the reward.
+    """A policy whose state is looked at in every round, after the choice and before the reward."""
 
-    Parameters
-    ----------
-    look : callable
-        Called with the state; the last call is after the last reward.
-    """
-
-    look: Callable[[Any], None]
+    look: Callable[[Any], None]  # called with the state; the last call is after the last reward
 
     def ask(self, state: Any) -> Ask:
         """Let the policy choose, and look."""

@@ -23,19 +23,11 @@ Feedback = Literal["representatives", "average", "integral"]
 
 @dataclass
 class CellTally:
-    """How often each cell was pulled: a list for each replication, since there are too many cells for an array.
+    """How often each cell was pulled: a list for each replication, since there are too many cells for an array."""
 
-    Attributes
-    ----------
-    cells, counts : ndarray of int64, shape (R, capacity)
-        Heap numbers in the order of their first pull, and their pulls.
-    n_cells : ndarray of int64, shape (R,)
-        How many entries are in use.
-    """
-
-    cells: IntArray
-    counts: IntArray
-    n_cells: IntArray
+    cells: IntArray  # heap numbers in the order of their first pull, (R, capacity)
+    counts: IntArray  # their pulls
+    n_cells: IntArray  # how many entries are in use, (R,)
 
     def add(self, cells: IntArray, counts: IntArray) -> IntArray:
         """Add pulls, shape (R, b), and return how often each of these cells had been pulled before, shape (R, b)."""

@@ -17,13 +17,8 @@ Class = TypeVar("Class", bound=type[Any])
 def preset(cls: Class) -> Class:
     """Make a class a preset: its base with other defaults; ``field(init=False, default=...)`` fixes a part.
 
-    Since it has nothing of its own, a policy made by it does what one of its base with the same values does.
-
-    Raises
-    ------
-    TypeError
-        For a class with a method, with a field that the base has not, or with two bases.
-    """
+    Since it has nothing of its own, a policy made by it does what one of its base with the same values does. Raises
+    TypeError for a class with a method, with a field that the base has not, or with two bases."""
     known = {f.name for f in fields(cls.__bases__[0])}
     others = [name for name, value in vars(cls).items() if not name.startswith("__") or type(value) is FunctionType]
     own = {*others, *inspect.get_annotations(cls)} - known - {"__annotate__", "__annotate_func__"}

@@ -29,11 +29,7 @@ def is_number(value: Any) -> bool:
 def check_whole(name: str, value: Any, least: int | None = None) -> None:
     """Refuse what is no whole number, or below the least one.
 
-    Raises
-    ------
-    ValueError
-        With the name, the value and the rule.
-    """
+    Raises ValueError with the name, the value and the rule."""
     if not isinstance(value, Integral) or isinstance(value, bool | np.bool_) or (least is not None and value < least):
         bound = "" if least is None else f" of at least {least}"
         raise ValueError(f"{name} must be a whole number{bound}, got {value!r}; give such an int.")
@@ -49,6 +45,7 @@ def check_settings(record: Any, *, positive: Sequence[str] = (), shares: Sequenc
     """Refuse settings of a frozen record that its annotations do not allow; the first line of its ``__post_init__``.
 
     Whole numbers are whole, numbers finite, words among those of a ``Literal``; rules of the record's own follow.
+    Raises ValueError with the name of the setting, the value and the rule.
 
     Parameters
     ----------
@@ -58,11 +55,6 @@ def check_settings(record: Any, *, positive: Sequence[str] = (), shares: Sequenc
         Names of numbers that must be above 0, and of those, such as risks, that must lie between 0 and 1.
     **least : float
         Least values of settings by name, where the record itself has no rule.
-
-    Raises
-    ------
-    ValueError
-        With the name of the setting, the value and the rule.
     """
     check_types(record)
     check_values(record, least)
@@ -154,11 +146,7 @@ def check_values(record: Any, least: Mapping[str, float]) -> None:
 def check_kernel(kernel: Any) -> None:
     """Refuse settings of a kernel that leave out its variance or length-scale, or have others.
 
-    Raises
-    ------
-    ValueError
-        With what is missing or unknown.
-    """
+    Raises ValueError with what is missing or unknown."""
     if not isinstance(kernel, Mapping):
         return
     given = ", ".join(map(str, kernel)) or "nothing"
@@ -169,11 +157,7 @@ def check_kernel(kernel: Any) -> None:
 def check_features(features: Any) -> None:
     """Refuse features that are no real numbers, or so large that their products overflow.
 
-    Raises
-    ------
-    ValueError
-        With the kind of what was given, or the value and the arm.
-    """
+    Raises ValueError with the kind of what was given, or the value and the arm."""
     try:
         found = np.asarray(features)
     except ValueError:

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -164,8 +165,8 @@ def test_draws_are_those_of_the_project(lanes, n, u, m, m_pool):
     assert all(np.array_equal(a, b) for a, b in zip(expected, found, strict=True))
 
 
-@pytest.mark.parametrize("kernel", [Lanes, Units])
-def test_the_hook_sees_every_step(kernel):
+@pytest.mark.parametrize("fit", [fit_networks, partial(fit_fused, kernel=Lanes), partial(fit_fused, kernel=Units)])
+def test_the_hook_sees_every_step(fit):
     """The parameters after the last step are the result; a fit of 7 steps is a fit of 20 seen early."""
     data, networks = ragged_data(3)
     strengths, seen = np.full(19, 0.1), np.zeros((21, 19, Mlp(3, (10, 5)).n_parameters), dtype=np.float32)
@@ -173,14 +174,16 @@ def test_the_hook_sees_every_step(kernel):
     def on_step(step: int, group: slice, parameters: Tensor) -> None:
         seen[step, group] = parameters.numpy()
 
-    found = fit_fused(Training((10, 5), 20), data, strengths, KEY, networks, on_step, kernel=kernel)
+    found = fit(Training((10, 5), 20), data, strengths, KEY, networks, on_step)
     assert np.array_equal(seen[20], found.numpy())
-    early = fit_fused(Training((10, 5), 7), data, strengths, KEY, networks, kernel=kernel)
+    early = fit(Training((10, 5), 7), data, strengths, KEY, networks)
     assert np.array_equal(seen[7], early.numpy())
     assert (seen[1:].std(axis=(1, 2)) > 0).all()
+    if fit is fit_networks:
+        return
     every = seen.copy()
     seen[:] = 0.0
-    again = fit_fused(Training((10, 5), 20), data, strengths, KEY, networks, on_step, at=(3, 20, 30), kernel=kernel)
+    again = fit(Training((10, 5), 20), data, strengths, KEY, networks, on_step, at=(3, 20, 30))
     assert np.array_equal(again.numpy(), found.numpy())
     assert np.flatnonzero(seen.any(axis=(1, 2))).tolist() == [3, 20]
     assert np.array_equal(seen[[3, 20]], every[[3, 20]])

@@ -26,14 +26,6 @@ def test_scores_are_those_of_statsmodels():
         np.testing.assert_allclose(found[r], features[r] @ fitted.params, atol=1e-6)
 
 
-def test_independent_arms_get_their_own_logits():
-    """As many features as arms: the maximum likelihood estimate of each probability is its frequency."""
-    counts, successes = np.array([[10, 20, 40]]), np.array([[3.0, 10.0, 31.0]])
-    features = np.random.default_rng(1).standard_normal((1, 3, 5))
-    found = logistic_scores(features, np.zeros(1, int), np.ones((1, 3), bool), counts, successes, ridge=1e-9)
-    np.testing.assert_allclose(expit(found), successes / counts, atol=1e-6)
-
-
 def test_separated_rewards_are_ranked_and_finite():
     """No maximum likelihood estimate exists; the ridge keeps the order of the frequencies and a finite score."""
     counts, successes = np.array([[4, 4, 4, 4]]), np.array([[0.0, 1.0, 3.0, 4.0]])

@@ -94,17 +94,6 @@ def test_memory_is_bounded_and_changes_rounding_alone(monkeypatch):
         assert_outputs_within_rounding(training, data, found, predict(training, data, found))
 
 
-def test_the_hook_sees_every_step():
-    """The parameters after the last step are the result; a fit of 7 steps is a fit of 20 seen early."""
-    data, networks = ragged()
-    seen: dict[int, Tensor] = {}
-    settings, hook = (data, np.full(8, 0.1), KEY, networks), lambda s, _, found: seen.update({s: found.clone()})
-    result = fit_networks(Training((10, 5), steps=20), *settings, hook)
-    assert list(seen) == list(range(1, 21))
-    assert torch.equal(seen[20], result)
-    assert torch.equal(seen[7], fit_networks(Training((10, 5), steps=7), *settings))
-
-
 def draws(n: int, m: int, n_pool: int, m_pool: int, n_steps: int, n_networks: int = 1, first: int = 0):
     """Return drawn rows and targets of networks whose observations are rows 100, 101, ... and targets 0, 1, ..."""
     index = np.full((n_steps, n_networks, m + m_pool), -1)
@@ -221,11 +210,10 @@ def test_divergence_is_noticed():
     assert diverged(limits).tolist() == [False, True, True, True]
 
 
-@pytest.mark.parametrize("n_sets", [1, 2])
-def test_predictions_of_one_and_of_many_feature_sets(n_sets):
-    """One shared set, or two: the plain evaluation of each network, within rounding."""
+def test_predictions_of_one_and_of_many_feature_sets():
+    """One shared set; of two see above: the plain evaluation of each network, within rounding."""
     data, networks = ragged()
-    data = replace(data, features=data.features[:n_sets].contiguous(), feature_set=data.feature_set % n_sets)
+    data = replace(data, features=data.features[:1].contiguous(), feature_set=data.feature_set % 1)
     training = Training((10, 5), steps=5)
     parameters = fit_networks(training, data, np.zeros(8), KEY, networks)
     assert_outputs_within_rounding(training, data, parameters, predict(training, data, parameters))
@@ -236,13 +224,8 @@ test_bad_settings = refused(
     ({"steps": 0}, "steps must be at least 1, got 0"),
     ({"minibatch": 0}, "minibatch must be at least 1, got 0"),
     ({"learning_rate": 0.0}, "learning_rate must be positive, got 0.0"),
-    ({"learning_rate": np.nan}, "learning_rate must be finite, got nan"),
-    ({"learning_rate": np.inf}, "learning_rate must be finite, got inf"),
     ({"objective": "max"}, "objective must be one of avg, sum, hinge, softmax, got 'max'"),
     ({"pool_minibatch": 0}, "pool_minibatch must be at least 1"),
-    ({"steps": np.nan}, "steps"),
-    ({"steps": 10.5}, "steps"),
-    ({"minibatch": np.nan}, "minibatch"),
     ({"hidden": (10, 0)}, "hidden: each must be a whole number of at least 1"),
 )
 

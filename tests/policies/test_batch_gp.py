@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hills import hills, run, searched
-from refusals import each_refused
+from refusals import refuses
 from scipy import integrate, stats
 
 from bestarm.designs.k_dpp import greedy_map
@@ -185,7 +185,7 @@ def test_greedy_maximisation_is_pure_exploration(make):
 
 
 def test_exact_maximisation_is_not_below_greedy():
-    """On 60 arms the determinant of `ExactMap` is the largest one."""
+    """On 60 arms the determinant of `ExactMap` is the largest one; 500 are too many."""
     policy = batch_gp.ucb_dpp_max(BATCH, 5, model=KNOWN)
     exact = batch_gp.BatchGP("exact", BATCH, 5, KDpp(sampler=ExactMap()), KNOWN)
     state = after(policy, 2)
@@ -197,24 +197,10 @@ def test_exact_maximisation_is_not_below_greedy():
     for r in range(5):
         kernel = posterior_kernel(state, r, n[r] + 1)
         np.testing.assert_array_equal(np.sort(arms[r, 1:]), max_determinant(kernel, BATCH - 1))
+    refuses(lambda: after(exact, 2, hills(2, 500)), "too large")
 
 
-def test_samplers_have_one_law():
-    """Inclusion of arms in 1500 batches by the chain, exactly, and by the paper's chain; 4.5 standard errors."""
-    n = 1500
-    x = np.random.default_rng(2).random((12, 2))
-    problem = NoiselessArms("few", x, np.sin(5 * x[:, 0])[None])
-    shares = {}
-    for sampler in (DownUp(0.05), Eigen(), Exchange(0.05)):
-        policy = batch_gp.ucb_dpp_sample(4, 1, model=KNOWN, first=0, sampler=sampler)
-        arms = policy.ask(policy.start(problem.arms, Streams.first(n))).arms
-        shares[type(sampler)] = np.bincount(arms[:, 1:].ravel(), minlength=12) / n
-    error = np.sqrt(2 * 0.25 / n)
-    for sampler in (DownUp, Exchange):
-        assert np.abs(shares[sampler] - shares[Eigen]).max() < 4.5 * error + 0.05
-
-
-@pytest.mark.parametrize("sampler", [DownUp(), Eigen()], ids=["chain", "exact"])
+@pytest.mark.parametrize("sampler", [DownUp(), Exchange(), Eigen()], ids=["chain", "exchange", "exact"])
 def test_batches_have_the_law_of_the_k_dpp(sampler):
     """Sets of later arms in 3000 first batches against all 28 probabilities, given the first arm: p above 0.001."""
     n, n_arms = 3000, 8
@@ -418,20 +404,3 @@ def test_ties_are_broken_at_random():
     policy = batch_gp.ucb_dpp_max(2, 1, model=KNOWN, first=0)
     arms = policy.ask(policy.start(Arms(np.random.default_rng(0).random((50, 2))), Streams.first(40))).arms
     assert len(set(arms[:, 0].tolist())) > 15
-
-
-test_bad_input_is_refused = each_refused(
-    (lambda: UpperBound(delta=1.0), "delta"),
-    (lambda: UpperBound(beta_scale=0.0), "beta_scale"),
-    (lambda: Penalty(-1.0), "width"),
-    (lambda: Hallucinate(EstimatedMaximum(), by_evaluations=False), "by_evaluations is about t of UpperBound"),
-    (lambda: GPModel(fit="ml"), "fit must be one of"),
-    (lambda: GPModel(growth=0.5), "growth"),
-    (lambda: GPModel(samples=0), "samples"),
-    (
-        lambda: after(batch_gp.BatchGP("random", 2, 2, Anywhere(), GPModel.frozen((1.0, 1.0, 1.0), 1.0, 0.1)), 1),
-        "lengthscale",
-    ),
-    (lambda: after(batch_gp.BatchGP("random", 2, 2, Anywhere(), GPModel((0.5, 0.5), ard=False)), 1), "ard"),
-    (lambda: after(batch_gp.BatchGP("x", 3, 3, KDpp(sampler=ExactMap()), KNOWN), 2, hills(2, 500)), "too large"),
-)

@@ -74,13 +74,8 @@ def search(policy: BatchGP, points: np.ndarray, values: np.ndarray):
 
 @refusing(
     ({"batch": -1}, "batch must be at least 1, got -1"),
-    ({"batch": 2.5}, "batch must be a whole number, got 2.5"),
     ({"batch": 5.0}, "batch must be a whole number, got 5.0; give such an int"),
-    ({"batch": True}, "batch must be a whole number, got True"),
-    ({"batch": "five"}, "batch must be a whole number, got 'five'"),
     ({"rounds": None}, "rounds must be a whole number, got None"),
-    ({"first": float("nan")}, "first must be a whole number, got nan"),
-    ({"rounds": float("inf")}, "rounds must be a whole number, got inf"),
     ({"model": {"noise": 0.1}}, "model must be a GPModel, got .*'noise': 0.1.*; write GPModel"),
     ({"rounds": 0}, "rounds must be at least 1, got 0"),
     ({"first": -1}, "first must be at least 0, got -1"),
@@ -95,13 +90,13 @@ def test_settings_out_of_range_are_refused(settings):
 
 test_parts_out_of_range_are_refused = each_refused(
     (lambda: UpperBound("a"), "delta must be a number, got 'a'"),
-    (lambda: UpperBound(float("nan")), "delta must be finite, got nan"),
-    (lambda: UpperBound(beta_scale="a"), "beta_scale must be a number, got 'a'"),
-    (lambda: UpperBound(beta_scale=True), "beta_scale must be a number, got True"),
     (lambda: EstimatedMaximum(1), "estimate must be one of ESTa, ESTn, got 1"),
     (lambda: DownUp(0.0), r"epsilon must lie in \(0, 1\), got 0.0"),
     (lambda: Exchange(1.0), r"epsilon must lie in \(0, 1\), got 1.0"),
     (lambda: GreedyMap("yes"), "repeats must be True or False, got 'yes'"),
+    (lambda: UpperBound(beta_scale=0.0), "beta_scale must be positive, got 0.0"),
+    (lambda: UpperBound(delta=1.0), r"delta must lie in \(0, 1\), got 1.0"),
+    (lambda: Hallucinate(EstimatedMaximum(), by_evaluations=False), "by_evaluations is about t of UpperBound"),
     (lambda: Hallucinate("ucb"), "acquisition must be UpperBound or EstimatedMaximum, got 'ucb'; write"),
     (lambda: Hallucinate(inflation=float("inf")), "inflation must be finite, got inf"),
     (lambda: Hallucinate(two_stage=1), "two_stage must be True or False, got 1"),
@@ -111,22 +106,22 @@ test_parts_out_of_range_are_refused = each_refused(
     (lambda: KDpp(region="contal"), "region must be one of as_written, as_coded, got 'contal'"),
     (lambda: KDpp(exclude_first="no"), "exclude_first must be True or False, got 'no'"),
     (lambda: Penalty("a"), r"penalty_width must be positive and finite, got 'a'; UpperBound\(\) takes it from beta"),
+    (lambda: Penalty(-1.0), "penalty_width must be positive and finite, got -1.0"),
     (lambda: Penalty(float("nan")), "penalty_width must be positive and finite, got nan"),
     (lambda: Penalty(EstimatedMaximum()), "penalty_width must be positive and finite, got EstimatedMaximum"),
     (lambda: Draws(0), "n_features must be at least 1, got 0"),
-    (lambda: Draws(2.5), "n_features must be a whole number, got 2.5"),
 )
 
 
 @refusing(
     (GPModel.frozen(0.0, 1.0, 0.1), "lengthscale must be one positive number, or 2 .* got 0.0"),
+    (GPModel.frozen((1.0, 1.0, 1.0), 1.0, 0.1), "lengthscale must be one positive number, or 2"),
+    (GPModel((0.5, 0.5), ard=False), r"one length-scale for all features is wanted \(ard is off\)"),
     (GPModel.frozen((0.3, np.nan), 1.0, 0.1), "lengthscale must be one positive number, or 2"),
     (GPModel.frozen(0.3, 1.0, 0.0), "noise must be positive and finite, got 0.0"),
-    (GPModel.frozen(0.3, 1.0, -0.1), "noise must be positive and finite, got -0.1"),
     (GPModel.frozen(0.3, np.nan, 0.1), "signal must be positive and finite, got nan"),
     (GPModel.frozen(0.3, 1.0, 0.1, constant=-1.0), "constant must be at least 0"),
     (GPModel.frozen(0.3, 1.0, 0.1, scale=0.0), "scale must be positive and finite, got 0.0"),
-    (GPModel.frozen(-0.3, 1.0, 0.1), "lengthscale must be one positive number, or 2 .* got -0.3"),
     (GPModel.frozen("long", 1.0, 0.1), "lengthscale must be one positive number, or 2 .* got 'long'"),
     (GPModel.frozen(0.3, "a", 0.1), "signal must be positive and finite, got 'a'"),
 )
@@ -141,6 +136,9 @@ test_settings_of_a_model_are_checked_when_it_is_made = each_refused(
     (lambda: GPModel(offset=np.nan), "offset must be finite, got nan; 0 models rewards as they are"),
     (lambda: GPModel(offset=-np.inf), "offset must be finite, got -inf"),
     (lambda: FiniteGP.start(Arms(POINTS), 1, 1, offset=np.nan), "offset must be finite, got nan"),
+    (lambda: GPModel(fit="ml"), "fit must be one of frozen, map, slice, got 'ml'"),
+    (lambda: GPModel(samples=0), "samples must be a whole number of at least 1, got 0"),
+    (lambda: GPModel(growth=0.5), "growth must be at least 1"),
     (lambda: GPModel(starts=1.5), "starts must be a whole number of at least 1, got 1.5"),
     (lambda: GPModel(fit="slice", samples=1.5), "samples must be a whole number of at least 1, got 1.5"),
     (lambda: GPModel(burn_in=-1), "burn_in must be a whole number of at least 0, got -1"),
@@ -154,12 +152,8 @@ test_settings_of_a_model_are_checked_when_it_is_made = each_refused(
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-@pytest.mark.parametrize("shape", [(30, 2), (3, 30, 2)])
-def test_candidates_that_are_not_finite_are_refused(bad, shape):
-    """The message has the arm, the feature and a remedy."""
-    points = np.broadcast_to(POINTS, shape).copy()
-    points[..., 3, 1] = bad
-    refuses(lambda: Arms(points), rf"features must be finite, got {bad} .*arm 3, feature 1.*Drop this arm")
+def test_candidates_that_are_not_finite_are_refused(bad):
+    """The message has the arm and a remedy."""
     settings = ({"x": 0.1, "y": 0.2}, {"x": bad, "y": 0.3})
     refuses(lambda: Candidates(SPACE, settings), rf"arm 1: x must be of Interval.*, got {bad}; change one of the two")
     with pytest.raises(ValueError, match=rf"responses must be finite, got {bad} of arm 4; drop this arm"):
@@ -194,8 +188,6 @@ def test_candidates_of_another_number_of_replications_are_refused():
     (lambda s: sample_chain(np.eye(3), 2, s, n_steps=1.5), "n_steps must be a whole number .* got 1.5; None takes"),
     (lambda s: greedy_map(np.empty((0, 0)), 1), r"kernel must have at least one point, got shape \(0, 0\)"),
     (lambda s: max_determinant(np.eye(3), 4), "k must be a whole number from 1 to 3, the size of the kernel"),
-    (lambda s: sample_exact(np.zeros((3, 3)), 1, s), "k = 1 exceeds the rank of the kernel, 0: .* take a smaller k"),
-    (lambda s: greedy_map(np.zeros((3, 3)), 1), "only 0 points"),
     (lambda s: greedy_map(np.array([[np.inf]]), 1), "finite"),
 )
 def test_kernels_without_so_large_a_sample_are_refused(call):

@@ -12,8 +12,13 @@ from judges import same_runs
 from refusals import refused, refuses
 from scipy import stats
 
-from bestarm.policies.linear.bayes_gap import BayesGap, prior_gram
-from bestarm.policies.linear.bayes_gap_round import estimated_hardness, exploration, largest_of_the_others
+from bestarm.policies.linear.bayes_gap import (
+    BayesGap,
+    estimated_hardness,
+    exploration,
+    largest_of_the_others,
+    prior_gram,
+)
 from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.streams import Streams, standard_normal
 from bestarm_plain.bayes_gap import bayes_gap

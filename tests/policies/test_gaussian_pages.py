@@ -39,11 +39,8 @@ def kernel(x: np.ndarray) -> np.ndarray:
 def test_batches_are_those_of_the_page(name):
     """Five runs of 48 batches, and the arm recommended at the end."""
     make, page = PAGES[name]
-    policy, problem, streams = (
-        make(BATCH, ROUNDS, model=MODEL, first=FIRST),
-        hills(N),
-        Streams.first(N, instance="hills"),
-    )
+    policy, problem = make(BATCH, ROUNDS, model=MODEL, first=FIRST), hills(N)
+    streams = Streams.first(N, instance="hills")
     state, asked = run(policy, problem, streams)
     for r in range(N):
         bench, key = Bench(problem, streams.take(np.array([r]))), streams.key(f"batches of {policy.label}")
@@ -61,15 +58,13 @@ def test_batches_are_those_of_the_page(name):
 
         first, given = asked[0][r].tolist(), {}
         if name == "LP-UCB":
-            answer = page(
-                bench.x, bench.observe, BATCH, ROUNDS, first, lengthscale=np.full(2, LENGTHSCALE), slope=slope
-            )
+            scales = np.full(2, LENGTHSCALE)
+            answer = page(bench.x, bench.observe, BATCH, ROUNDS, first, lengthscale=scales, slope=slope)
         else:
             given = {"uniform": draw} if "DPP" in name else {}
             answer = page(kernel(bench.x), bench.observe, BATCH, ROUNDS, first, **given)
-        for t, (mine, theirs) in enumerate(
-            zip(np.reshape(bench.history[FIRST:], (ROUNDS, BATCH)), asked[1:], strict=True)
-        ):
+        batches = np.reshape(bench.history[FIRST:], (ROUNDS, BATCH))
+        for t, (mine, theirs) in enumerate(zip(batches, asked[1:], strict=True)):
             np.testing.assert_array_equal(mine, theirs[r], err_msg=f"batch {t} of run {r}")
         assert answer == policy.recommend(state)[r, 0]
 

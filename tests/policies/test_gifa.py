@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from judges import Bench, rows, same_runs
+from judges import rows, same_runs
 from refusals import refused, refuses
 from scipy import stats
 
@@ -20,7 +20,6 @@ from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.streams import Streams
 from bestarm_lab.metrics import correct
 from bestarm_plain.gifa import gifa
-from bestarm_plain.lingape import lingape
 from bestarm_plain.shared import pair_design
 from bestarm_studies.linear_topm.instances import classic_instance, published_random_instance
 
@@ -127,17 +126,6 @@ def test_features_of_each_replication_agree_with_the_naive_algorithm(drive):
     problem = LinearBandit("own arms", rng.standard_normal((4, 5, 3)), rng.standard_normal((4, 3)), SIGMA)
     for policy in (MLinGape(2, selection="optimised", threshold="heuristic"), LinGifa(2, threshold="heuristic")):
         assert_judged(drive, policy, problem, 4, 300)
-
-
-def test_lingape_is_m_lingape_for_one_arm(drive):
-    """LinGapE as Xu et al. write it: one best arm, its strongest challenger, the pull that best tells them apart."""
-    problem = random_instance(2, 5, 3)
-    streams = Streams.first(3, seed=SEED, instance=problem.label)
-    fast = drive(MLinGape(1, regulariser=1.0, threshold="eq2"), problem, streams, 400)
-    for r in range(3):
-        bench = Bench(problem, streams.take(np.array([r])))
-        lingape(bench.x, bench.pull, 400, selection="greedy", radius="own", sigma=SIGMA)
-        assert fast.pulls[r] == bench.history
 
 
 def test_canonical_features_without_regularisation_give_lucb(drive):
@@ -468,14 +456,10 @@ test_impossible_settings_are_refused = refused(
     lambda settings: Gifa(**({"label": "x", "n_best": 2} | settings)),
     ({"delta": 0.0}, r"delta must lie in \(0, 1\), got 0.0"),
     ({"delta": 1.0}, r"delta must lie in \(0, 1\), got 1.0"),
-    ({"delta": float("nan")}, "delta must be finite, got nan"),
     ({"epsilon": -0.1}, "epsilon must be at least 0, got -0.1"),
-    ({"epsilon": float("nan")}, "epsilon must be finite, got nan"),
     ({"sigma": 0.0}, "sigma must be positive, got 0.0"),
-    ({"sigma": -1.0}, "sigma must be positive, got -1.0"),
     ({"regulariser": 0.0}, "regulariser must be at least 1e-12, got 0.0"),
     ({"threshold_regulariser": 0.0}, "threshold_regulariser must be at least 1e-12, got 0.0"),
-    ({"threshold_regulariser": -1.0}, "threshold_regulariser must be at least 1e-12, got -1.0"),
     ({"n_best": 0}, "n_best must be at least 1, got 0"),
     ({"index": "pair"}, "index must be one of paired, individual, classical, classical_paired, got 'pair'"),
     ({"selection": "random"}, "selection must be one of largest_variance, both, greedy, optimised, got 'random'"),
@@ -491,7 +475,6 @@ THREE_SETS = Arms(np.random.default_rng(0).standard_normal((3, 4, 2)))
 test_arms_that_do_not_fit_are_refused = refused(
     lambda n_best, arms, n: MLinGape(n_best).start(arms, Streams.first(n)),
     (4, Arms.unstructured(4), 1, "n_best must be smaller than the number of arms 4, got 4"),
-    (5, Arms.unstructured(4), 1, "n_best must be smaller than the number of arms 4, got 5"),
     (1, THREE_SETS, 2, "3 .*2"),
     (1, THREE_SETS, 4, "3 .*4"),
 )

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from hills import searched
+from judges import general
 from refusals import each_refused
 from scipy import optimize, stats
 
@@ -25,10 +26,8 @@ KEY = np.uint64(11)
 SOARE = soare_instance()
 
 
-def problem(seed: int, n_arms: int = 9, d: int = 4, sigma: float = 0.5) -> LinearBandit:
-    rng = np.random.default_rng(seed)
-    x, theta = rng.standard_normal((n_arms, d)), rng.standard_normal(d)
-    return LinearBandit(f"noisy {seed} {n_arms} {d}", x, theta, sigma)
+def problem(seed: int, n_arms: int = 9, d: int = 4) -> LinearBandit:
+    return general(seed, n_arms, d, sigma=0.5)
 
 
 def search(policy, bandit, n: int):

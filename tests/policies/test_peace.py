@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from judges import Bench, same_runs
+from judges import Bench, general, same_runs
 from judges import rows as rows_of
 from refusals import refused
 from scipy import optimize
@@ -96,9 +96,7 @@ def test_exponentiated_gradients_lower_the_width():
 
 
 def problem(seed: int = 0, n_arms: int = 8, d: int = 5, sigma: float = 0.5) -> LinearBandit:
-    rng = np.random.default_rng(seed)
-    x = rng.standard_normal((n_arms, d))
-    return LinearBandit(f"peace {seed} {n_arms} {d}", x, rng.standard_normal(d), sigma)
+    return general(seed, n_arms, d, sigma=sigma)
 
 
 def run(policy, bandit, n: int):

@@ -9,7 +9,7 @@ from scipy import stats
 import bestarm
 from bestarm.interface import Arms, Ask
 from bestarm.lack_of_fit import new_tally
-from bestarm.policies.linear import top_two_round
+from bestarm.policies.linear import top_two
 from bestarm.policies.linear.top_two import TopTwo
 from bestarm.problems.linear_bandit import LinearBandit, soare_instance
 from bestarm.simulate import simulate
@@ -96,7 +96,7 @@ def test_linear_means_have_no_own_effects_and_wild_ones_have():
     roots, lines = np.empty((40, 3)), np.empty(40)
     for effect, low, high in ((0.0, 0.0, 0.003), (0.55, 0.1, 1.0)):
         y = x @ [1.0, 0.0, -1.0] + effect * rng.standard_normal(40) + rng.standard_normal(40) / 200**0.5
-        assert low <= top_two_round.fit(x, n, n * y, roots, lines, np.zeros(top_two_round.GRID)) <= high
+        assert low <= top_two.fit(x, n, n * y, roots, lines, np.zeros(top_two.GRID)) <= high
 
 
 def test_variances_are_drawn_as_often_as_the_posterior_has_them():
@@ -106,7 +106,7 @@ def test_variances_are_drawn_as_often_as_the_posterior_has_them():
     chances = np.array([sum(np.exp(conditioned(x, own, v, n, y)[2]) for v in LINEAR) for own in OWN])
     chances *= np.array([0.5] + 6 * [0.5 / 6])
     noise, roots, lines = rng.gumbel(size=(4000, len(OWN), len(LINEAR))), np.empty((5, 2)), np.empty(5)
-    drawn = [top_two_round.fit(x, n, y, roots, lines, z) for z in noise]
+    drawn = [top_two.fit(x, n, y, roots, lines, z) for z in noise]
     assert stats.chisquare([drawn.count(own) for own in OWN], 4000 * chances / chances.sum()).pvalue > 0.001
 
 

@@ -14,8 +14,7 @@ from scipy.special import expit, logit
 
 from bestarm.interface import Ask
 from bestarm.models.regression import design, factorise, fit_logistic, log_likelihood
-from bestarm.policies.linear.ucb_glm import UcbGlm, theoretical_alpha
-from bestarm.policies.linear.ucb_glm_round import is_at_least
+from bestarm.policies.linear.ucb_glm import UcbGlm, is_at_least, theoretical_alpha
 from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.streams import Streams
 from bestarm_plain.ucb_glm import ucb_glm

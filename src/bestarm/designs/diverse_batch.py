@@ -45,27 +45,12 @@ def diverse_batch(
 
     The determinant is that of the kernel matrix plus 10^-6 I: without it, three arms on a line, of which two have the
     same sign, have determinant 0. Time is O(size^2 n_arms) a replication, by an incremental Cholesky factor.
-
-    Parameters
-    ----------
-    features, feature_set : ndarray, shapes (n_sets, n_arms, n_features) and (R,)
-        Arms, and which set of them each replication has.
-    scores, order : ndarray, shape (R, n_arms)
-        Predicted rewards (NaN last), and random draws that break ties.
-    available : ndarray of bool, shape (R, n_arms)
-        Arms not yet pulled.
-    size : int
-        Arms of the batch.
-    diversity : float
-        :math:`\lambda_{div}`, the weight of the log determinant.
-    kernel : {"direction", "affine", "rbf"}
-        See `kernel_inputs`.
-
-    Returns
-    -------
-    ndarray of int64, shape (R, size)
-        Arms in the order in which they were chosen; the first has the largest score.
-    """
+    ``features``, ``feature_set`` (ndarray, shapes (n_sets, n_arms, n_features) and (R,)): arms, and which set of them
+    each replication has; ``scores``, ``order`` (ndarray, shape (R, n_arms)): predicted rewards (NaN last), and random
+    draws that break ties; ``available`` (ndarray of bool, shape (R, n_arms)): arms not yet pulled; ``size``: arms of
+    the batch; ``diversity``: :math:`\lambda_{div}`, the weight of the log determinant; ``kernel`` ({"direction",
+    "affine", "rbf"}): see `kernel_inputs`. Returns ndarray of int64, shape (R, size): arms in the order in which they
+    were chosen; the first has the largest score."""
     points = kernel_inputs(features, kernel)
     squares = (points**2).sum(axis=-1)
     chosen = np.empty((len(scores), size), dtype=np.int64)

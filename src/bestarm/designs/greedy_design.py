@@ -32,32 +32,15 @@ def greedy_counts(
 ) -> IntArray:
     r"""Return how often the sequential G-allocation pulls each arm ([1]_, [2]_), row by row.
 
-    Parameters
-    ----------
-    features : ndarray, shape (S, K, d)
-        :math:`x_i` of every row.
-    live : ndarray of bool, shape (S, K)
-        The arms that may be pulled, and whose variances count.
-    budget : ndarray of int64, shape (S,)
-        Number of pulls, spent exactly.
-    regulariser : float
-        :math:`\lambda > 0`, in squared units of the features. The authors' code of [2]_ has 1.
-    intercept : bool
-        Whether the design has a constant feature 1 besides x, as in the authors' code of [2]_.
-
-    Returns
-    -------
-    ndarray of int64, shape (S, K)
-        Pulls. Where arms tie (to ten digits), the one pulled least so far is taken, then the first. With orthogonal
-        arms of equal length every choice but the last of a round leaves the same largest variance: always taking the
-        first would give it the whole budget. There is no random choice.
-
-    Raises
-    ------
-    ValueError
-        If a row has no live arm, a budget is no positive whole number, the regulariser is not positive, a feature is
-        not finite, or shapes do not fit.
-    """
+    ``features`` (ndarray, shape (S, K, d)): :math:`x_i` of every row; ``live`` (ndarray of bool, shape (S, K)): the
+    arms that may be pulled, and whose variances count; ``budget`` (ndarray of int64, shape (S,)): number of pulls,
+    spent exactly; ``regulariser``: :math:`\lambda > 0`, in squared units of the features. The authors' code of [2]_ has
+    1; ``intercept``: whether the design has a constant feature 1 besides x, as in the authors' code of [2]_. Returns
+    ndarray of int64, shape (S, K): pulls. Where arms tie (to ten digits), the one pulled least so far is taken, then
+    the first. With orthogonal arms of equal length every choice but the last of a round leaves the same largest
+    variance: always taking the first would give it the whole budget. There is no random choice. Raises ValueError if a
+    row has no live arm, a budget is no positive whole number, the regulariser is not positive, a feature is not finite,
+    or shapes do not fit."""
     arms = checked_live(live)
     x = checked_features(features, *arms.shape)
     pulls = checked_budget(budget, len(arms))

@@ -26,28 +26,14 @@ _ROUNDING = 1e-8  # share of the diagonal by which a conditional variance may be
 
 
 class Entries(NamedTuple):
-    """Where the entries of a DPP kernel come from: a matrix, or the posterior of a Gaussian process.
+    """Where the entries of a DPP kernel come from: a matrix, or the posterior of a Gaussian process."""
 
-    Attributes
-    ----------
-    matrix : ndarray, shape (n, n), or (0, 0)
-        The kernel itself; the other fields are used if it is empty.
-    points : ndarray, shape (d, n)
-        Points over their length-scales.
-    rows : ndarray, shape (m, n)
-        Whitened covariances of the observations with the points, as `bestarm.models.finite_gp` keeps them.
-    signal, constant : float
-        Of the prior covariance, constant + signal exp(-|x - y|^2 / 2).
-    weight, ridge : float
-        The kernel is ridge I + weight K.
-    """
-
-    matrix: FloatArray
-    points: FloatArray
-    rows: FloatArray
-    signal: float
+    matrix: FloatArray  # the kernel itself, (n, n); the other fields are used if it is empty, (0, 0)
+    points: FloatArray  # points over their length-scales, (d, n)
+    rows: FloatArray  # whitened covariances of the observations with the points, as of `FiniteGP`, (m, n)
+    signal: float  # of the prior covariance, constant + signal exp(-|x - y|^2 / 2)
     constant: float
-    weight: float
+    weight: float  # the kernel is ridge I + weight K
     ridge: float
 
 

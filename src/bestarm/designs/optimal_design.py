@@ -233,27 +233,13 @@ class DesignRule:
 
 
 class Design(NamedTuple):
-    """Designs of S sets of arms.
+    """Designs of S sets of arms."""
 
-    Attributes
-    ----------
-    weights : ndarray, shape (S, K)
-        Shares, 0 for dead arms; each row sums to 1.
-    leverage : ndarray, shape (S,)
-        Largest leverage of a live arm; at the optimum it is the rank.
-    rank : ndarray of int64, shape (S,)
-        Dimension of the live arms' span.
-    n_steps : ndarray of int64, shape (S,)
-        Steps taken.
-    converged : ndarray of bool, shape (S,)
-        Whether the largest leverage is within the tolerance of the rank.
-    """
-
-    weights: FloatArray
-    leverage: FloatArray
-    rank: IntArray
-    n_steps: IntArray
-    converged: BoolArray
+    weights: FloatArray  # shares, 0 for dead arms; each row sums to 1, (S, K)
+    leverage: FloatArray  # largest leverage of a live arm; at the optimum it is the rank, (S,)
+    rank: IntArray  # dimension of the live arms' span, (S,)
+    n_steps: IntArray  # steps taken, (S,)
+    converged: BoolArray  # whether the largest leverage is within the tolerance of the rank, (S,)
 
 
 @njit(cache=True)
@@ -310,27 +296,12 @@ def optimal_design(
 ) -> Design:
     """Return a design of the live arms of each set; arms at the origin get no weight unless they are asked for.
 
-    Linearly independent arms have the uniform design, without a step. A set costs O(n d + d^2) a step.
-
-    Parameters
-    ----------
-    features : ndarray, shape (S, K, d)
-        Sets of arms.
-    live : ndarray of bool, shape (S, K)
-        Which arms there are.
-    rule : DesignRule
-        How to solve.
-    zero_arms : bool
-        Solve with live arms at the origin among the others, as the authors' code of [1]_ does. A uniform start gives
-        them weight, and a line search that stalls leaves it to them.
-    key, replications
-        Name the random start, if there is one.
-
-    Raises
-    ------
-    ValueError
-        If a set has no live arm, a feature is not finite, or shapes do not fit.
-    """
+    Linearly independent arms have the uniform design, without a step. A set costs O(n d + d^2) a step. ``features``
+    (ndarray, shape (S, K, d)): sets of arms; ``live`` (ndarray of bool, shape (S, K)): which arms there are; ``rule``:
+    how to solve; ``zero_arms``: solve with live arms at the origin among the others, as the authors' code of [1]_ does.
+    A uniform start gives them weight, and a line search that stalls leaves it to them; ``key``, ``replications``: name
+    the random start, if there is one. Raises ValueError if a set has no live arm, a feature is not finite, or shapes do
+    not fit."""
     there = checked_live(live)
     x = checked_features(features, *there.shape)
     n_sets = len(there)

@@ -22,35 +22,17 @@ NODES = {"nodes": True}  # metadata of the arrays whose axis 1 is the slot of a 
 
 @dataclass
 class PartitionTree:
-    """The nodes of R trees.
+    """The nodes of R trees."""
 
-    Attributes
-    ----------
-    cells, depths, parents : ndarray of int64, shape (R, capacity)
-        Heap number, depth and the parent's slot of each node.
-    status : ndarray of int64, shape (R, capacity)
-        0 for an unused slot, `LEAF` or `EXPANDED`.
-    draws : ndarray of int64, shape (R, capacity)
-        Successful evaluations of each node.
-    totals : ndarray, shape (R, capacity)
-        Their sum.
-    n_nodes : ndarray of int64, shape (R,)
-        Slots in use.
-    n_rounds : ndarray of int64, shape (R,)
-        Evaluations asked for so far, failed ones included.
-    chosen : ndarray of int64, shape (R,)
-        Slot of the node asked for last, -1 before the first.
-    """
-
-    cells: IntArray = field(metadata=NODES)
+    cells: IntArray = field(metadata=NODES)  # heap number of each node, (R, capacity)
     depths: IntArray = field(metadata=NODES)
-    parents: IntArray = field(metadata=NODES)
-    status: IntArray = field(metadata=NODES)
-    draws: IntArray = field(metadata=NODES)
-    totals: FloatArray = field(metadata=NODES)
-    n_nodes: IntArray
-    n_rounds: IntArray
-    chosen: IntArray
+    parents: IntArray = field(metadata=NODES)  # slot of the parent
+    status: IntArray = field(metadata=NODES)  # 0 for an unused slot, `LEAF` or `EXPANDED`
+    draws: IntArray = field(metadata=NODES)  # successful evaluations
+    totals: FloatArray = field(metadata=NODES)  # their sum
+    n_nodes: IntArray  # slots in use, (R,)
+    n_rounds: IntArray  # evaluations asked for so far, failed ones included, (R,)
+    chosen: IntArray  # slot of the node asked for last, -1 before the first, (R,)
     replications: IntArray
 
 

@@ -40,19 +40,9 @@ def normals(key: np.uint64, replication: int, item: int, n: int, d: int) -> Floa
 def width(x: FloatArray, weights: FloatArray, directions: FloatArray, xi: FloatArray, gradient: FloatArray) -> float:
     """Return the mean over ``xi`` of the largest v' A^-1/2 xi, and write its gradient.
 
-    Parameters
-    ----------
-    x : ndarray, shape (n, d)
-        Arms that the design weighs; they span everything.
-    weights : ndarray, shape (n,)
-        The design, not negative; its support spans everything.
-    directions : ndarray, shape (m, d)
-        v.
-    xi : ndarray, shape (n_draws, d)
-        Draws.
-    gradient : ndarray, shape (n,)
-        Overwritten.
-    """
+    ``x`` (ndarray, shape (n, d)): arms that the design weighs; they span everything; ``weights`` (ndarray, shape (n,)):
+    the design, not negative; its support spans everything; ``directions`` (ndarray, shape (m, d)): v; ``xi`` (ndarray,
+    shape (n_draws, d)): draws; ``gradient`` (ndarray, shape (n,)): overwritten."""
     n, d = x.shape
     a = np.zeros((d, d))
     for j in range(n):

@@ -25,34 +25,16 @@ from bestarm.models.cell_kernel import CellKernel
 
 @dataclass
 class CellPosterior(PartitionTree):
-    """Trees whose nodes have a Gaussian process posterior.
+    """Trees whose nodes have a Gaussian process posterior."""
 
-    Attributes
-    ----------
-    means, variances : ndarray, shape (R, capacity)
-        Posterior mean and variance of the mean reward of each live node.
-    whitened : ndarray, shape (R, capacity, budget)
-        :math:`L^{-1}\\bar k_v`; the first ``n_observed`` entries are in use.
-    live : ndarray of bool, shape (R, capacity)
-        Which nodes are kept up to date.
-    factor : ndarray, shape (R, budget, budget)
-        L.
-    residuals : ndarray, shape (R, budget)
-        z.
-    observed : ndarray of int64, shape (R, budget)
-        Heap numbers of the observed cells, in order.
-    n_observed : ndarray of int64, shape (R,)
-        Observations that did not fail.
-    """
-
-    means: FloatArray = field(metadata=NODES)
+    means: FloatArray = field(metadata=NODES)  # posterior, of the mean reward of each live node, (R, capacity)
     variances: FloatArray = field(metadata=NODES)
-    whitened: FloatArray = field(metadata=NODES)
-    live: BoolArray = field(metadata=NODES)
-    factor: FloatArray
-    residuals: FloatArray
-    observed: IntArray
-    n_observed: IntArray
+    whitened: FloatArray = field(metadata=NODES)  # L^-1 k_v, the first ``n_observed`` entries, (R, capacity, budget)
+    live: BoolArray = field(metadata=NODES)  # which nodes are kept up to date, (R, capacity)
+    factor: FloatArray  # L, (R, budget, budget)
+    residuals: FloatArray  # z, (R, budget)
+    observed: IntArray  # heap numbers of the observed cells, in order, (R, budget)
+    n_observed: IntArray  # observations that did not fail, (R,)
     covariance: CellKernel = field(metadata={"shared": True})
     key: np.uint64 = field(metadata={"shared": True})
 

@@ -227,52 +227,25 @@ class FiniteGP:
 
     The kernel is :math:`k(x,y)=c+\gamma^2\exp(-\frac12\sum_d(x_d-y_d)^2/\ell_d^2)`; the constant c stands for an
     unknown mean with that prior variance. Rewards are stored as they come; the model is of (reward - offset) / scale.
-
-    Attributes
-    ----------
-    points : ndarray, shape (n_sets, d, n_arms)
-        Candidates, one set for all replications or one for each.
-    point_set : ndarray of int64, shape (R,)
-        Which set each replication has.
-    lengthscales : ndarray, shape (R, d)
-        :math:`\ell_d`.
-    signal, noise : ndarray, shape (R,)
-        :math:`\gamma^2` and the noise variance, in squared units of the scaled reward.
-    offset, scale : ndarray, shape (R,)
-        From rewards to what is modelled.
-    conditioned : ndarray of int64, shape (R, room)
-        Arms of the rows, the first ``n_rows`` of each replication; the first ``n_known`` have rewards.
-    rewards : ndarray, shape (R, room)
-        Their rewards.
-    rows : ndarray, shape (R, room, n_arms)
-        V with :math:`k_{post}=k-V^\top V`.
-    pivots : ndarray, shape (R, room)
-        Standard deviation of each reward before it was known.
-    variances : ndarray, shape (R, n_arms)
-        Posterior variances given all rows.
-    reward_means, one_means : ndarray, shape (R, n_arms)
-        Posterior means if rewards were modelled as they are, and if all were 1.
-    constant : float
-        c.
     """
 
-    points: FloatArray = field(metadata={"shared": True})
-    point_set: IntArray
-    lengthscales: FloatArray
-    signal: FloatArray
-    noise: FloatArray
-    offset: FloatArray
+    points: FloatArray = field(metadata={"shared": True})  # one set of candidates, or one for each, (n_sets, d, n_arms)
+    point_set: IntArray  # which set each replication has, (R,)
+    lengthscales: FloatArray  # l_d, (R, d)
+    signal: FloatArray  # gamma^2, in squared units of the scaled reward, (R,)
+    noise: FloatArray  # its variance, in the same units, (R,)
+    offset: FloatArray  # modelled is (reward - offset) / scale, (R,)
     scale: FloatArray
-    conditioned: IntArray
-    rewards: FloatArray
+    conditioned: IntArray  # arms of the first ``n_rows`` rows, of which ``n_known`` have rewards, (R, room)
+    rewards: FloatArray  # their rewards, (R, room)
     n_rows: IntArray
     n_known: IntArray
-    rows: FloatArray
-    pivots: FloatArray
-    variances: FloatArray
-    reward_means: FloatArray
-    one_means: FloatArray
-    constant: float
+    rows: FloatArray  # V; the posterior covariance is k - V'V, (R, room, n_arms)
+    pivots: FloatArray  # standard deviation of each reward before it was known, (R, room)
+    variances: FloatArray  # posterior variances given all rows, (R, n_arms)
+    reward_means: FloatArray  # posterior means if rewards were modelled as they are, (R, n_arms)
+    one_means: FloatArray  # the same if all were 1, (R, n_arms)
+    constant: float  # c
 
     @classmethod
     def start(

@@ -173,19 +173,12 @@ class Lanes:
     ) -> None:
         """Take S steps on minibatches of shape (S, lanes, B).
 
-        Parameters
-        ----------
-        table : ndarray of float32, shape (n, n_features)
-            Features.
-        index, target : ndarray, shapes (S, lanes, B) and (S, lanes, m)
-            Rows in the table, observations first, and what the networks are told of these.
-        share : ndarray of float32, shape (lanes, B)
-            Derivative of the squared error of each observation by output minus target, and weights of the pool.
-        objective : {LINEAR, HINGE, SOFTMAX}
-            Of the pool: f, max(0, f)^4, or the log of the sum of exponentials.
-        rates, scales : ndarray of float32, shape (S,)
-            Learning rate over Adam's first correction, and one over the square root of the second.
-        """
+        ``table`` (ndarray of float32, shape (n, n_features)): features; ``index``, ``target`` (ndarray, shapes (S,
+        lanes, B) and (S, lanes, m)): rows in the table, observations first, and what the networks are told of these;
+        ``share`` (ndarray of float32, shape (lanes, B)): derivative of the squared error of each observation by output
+        minus target, and weights of the pool; ``objective`` ({LINEAR, HINGE, SOFTMAX}): of the pool: f, max(0, f)^4, or
+        the log of the sum of exponentials; ``rates``, ``scales`` (ndarray of float32, shape (S,)): learning rate over
+        Adam's first correction, and one over the square root of the second."""
         _take_steps(
             self.lanes, self.sizes, self.at_p, self.gap, self.at_x, self.at_d, self.state, table, index, target,
             share, objective, rates, scales,

@@ -97,21 +97,11 @@ def log_posterior(
 ) -> float:
     r"""Return the log marginal likelihood plus the log prior, up to the priors' constants, and write its gradient.
 
-    Parameters
-    ----------
-    theta : ndarray, shape (p,)
-        Parameters; p - 2 is the number of features, or 1.
-    squared : ndarray, shape (d, n (n - 1) / 2)
-        `squared_differences` of the points where rewards were seen.
-    rewards : ndarray, shape (n,)
-        Scaled rewards.
-    constant : float
-        Prior variance of the unknown mean.
-    priors : ndarray, shape (p, 4)
-        See `GammaPriors.table`; minus infinity is returned outside of the bounds.
-    gradient : ndarray, shape (p,)
-        Written if the value is at least ``enough``; it costs twice the value.
-    """
+    ``theta`` (ndarray, shape (p,)): parameters; p - 2 is the number of features, or 1; ``squared`` (ndarray, shape (d,
+    n (n - 1) / 2)): `squared_differences` of the points where rewards were seen; ``rewards`` (ndarray, shape (n,)):
+    scaled rewards; ``constant``: prior variance of the unknown mean; ``priors`` (ndarray, shape (p, 4)): see
+    `GammaPriors.table`; minus infinity is returned outside of the bounds; ``gradient`` (ndarray, shape (p,)): written
+    if the value is at least ``enough``; it costs twice the value."""
     d, n = len(squared), len(rewards)
     n_scales = len(theta) - 2
     value = 0.0
@@ -263,19 +253,9 @@ def find_map(
 ) -> tuple[FloatArray, float]:
     """Return the best of the local maxima of the log posterior from several starts, shape (p,), and its value.
 
-    Parameters
-    ----------
-    starts : ndarray, shape (n_starts, p)
-        Starts.
-    points : ndarray, shape (d, n)
-        Where rewards were seen.
-    rewards, constant, priors
-        See `log_posterior`.
-    most : int
-        Steps from a start.
-    tolerance : float
-        Largest entry of the gradient at which a climb ends.
-    """
+    ``starts`` (ndarray, shape (n_starts, p)): starts; ``points`` (ndarray, shape (d, n)): where rewards were seen;
+    ``rewards``, ``constant``, ``priors``: see `log_posterior`; ``most``: steps from a start; ``tolerance``: largest
+    entry of the gradient at which a climb ends."""
     # the same for all starts
     squared = squared_differences(points)
     best, value = _climb(starts[0].copy(), squared, rewards, constant, priors, most, tolerance)

@@ -19,9 +19,9 @@ import torch
 from torch import Tensor
 
 from bestarm.interface import BoolArray, FloatArray, IntArray
-from bestarm.models.device import check_device
 from bestarm.models.minibatches import draw_minibatches
 from bestarm.models.mlp_batch import Mlp, backward, forward
+from bestarm.models.torch_or_numpy import check_device
 from bestarm.settings import check_settings
 
 Objective = Literal["avg", "sum", "hinge", "softmax"]
@@ -37,6 +37,8 @@ _POOL = 10
 @dataclass(frozen=True)
 class Training:
     """How a network is fitted.
+
+    Raises ValueError for a setting out of its range, or a device that is not there.
 
     Parameters
     ----------
@@ -56,11 +58,6 @@ class Training:
         Initial biases, see `Mlp.xavier`.
     device : str
         ``cpu`` or ``cuda``; changes rounding, nothing else.
-
-    Raises
-    ------
-    ValueError
-        For a setting out of its range, or a device that is not there.
     """
 
     hidden: tuple[int, ...] = (100, 10)
@@ -85,32 +82,16 @@ class Training:
 
 @dataclass(frozen=True)
 class FitData:
-    """What G networks are fitted to; networks of one replication share its row.
+    """What G networks are fitted to; networks of one replication share its row."""
 
-    Parameters
-    ----------
-    features : Tensor of float32, shape (n_sets, n_arms, n_features)
-        Features of the arms, on the device of the fit.
-    feature_set : ndarray of int64, shape (R,)
-        Which set each row has.
-    arms, n_observed : ndarray of int64, shapes (R, n) and (R,)
-        Observed arms, and how many of them count.
-    pool, n_pool : ndarray of int64, shapes (R, u) and (R,)
-        Arms not yet pulled.
-    row : ndarray of int64, shape (G,)
-        Row of each network.
-    targets : ndarray of float, shape (G, n)
-        What each network is told of its observed arms.
-    """
-
-    features: Tensor
-    feature_set: IntArray
-    arms: IntArray
-    n_observed: IntArray
-    pool: IntArray
-    n_pool: IntArray
-    row: IntArray
-    targets: FloatArray
+    features: Tensor  # features of the arms, on the device of the fit, (n_sets, n_arms, n_features)
+    feature_set: IntArray  # which set each row has, (R,)
+    arms: IntArray  # observed arms, (R, n)
+    n_observed: IntArray  # how many of them count, (R,)
+    pool: IntArray  # arms not yet pulled, (R, u)
+    n_pool: IntArray  # how many of them count, (R,)
+    row: IntArray  # row of each network, (G,)
+    targets: FloatArray  # what each network is told of its observed arms, (G, n)
 
     def take(self, networks: slice) -> "FitData":
         """Return the data of some of the networks."""
@@ -136,33 +117,12 @@ def fit_networks(
 ) -> Tensor:
     """Fit G networks, each from its own initial weights, on its own minibatches.
 
-    Time grows with G times steps times the parameters of a network; memory is bounded whatever G is.
-
-    Parameters
-    ----------
-    training : Training
-        How.
-    data : FitData
-        To what.
-    optimism : ndarray, shape (G,)
-        :math:`\\lambda` of each network; negative is pessimism, 0 a plain fit.
-    key : uint64
-        Key of the initial weights and minibatches.
-    networks : ndarray of int64, shape (G, 2)
-        Replication and item (below 2^31) that name each network: equal names, equal draws.
-    on_step : callable, optional
-        Called with (steps done, networks, their parameters) after each step.
-
-    Returns
-    -------
-    Tensor, shape (G, n_parameters)
-        Parameters of the networks.
-
-    Raises
-    ------
-    ValueError
-        If a network has no observation.
-    """
+    Time grows with G times steps times the parameters of a network; memory is bounded whatever G is. ``training``: how;
+    ``data``: to what; ``optimism`` (ndarray, shape (G,)): :math:`\\lambda` of each network; negative is pessimism, 0 a
+    plain fit; ``key``: key of the initial weights and minibatches; ``networks`` (ndarray of int64, shape (G, 2)):
+    replication and item (below 2^31) that name each network: equal names, equal draws; ``on_step``: called with (steps
+    done, networks, their parameters) after each step. Returns Tensor, shape (G, n_parameters): parameters of the
+    networks. Raises ValueError if a network has no observation."""
     if (data.n_observed[data.row] < 1).any():
         raise ValueError("every network needs at least one observation; pull some arms at random first.")
     torch.set_num_threads(1)  # processes, not threads, share the processors

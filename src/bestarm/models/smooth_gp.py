@@ -28,37 +28,15 @@ class SmoothGP:
     r"""Kernel and priors; hyper-parameters are the most probable ones, by L-BFGS from the centres of the priors.
 
     Logarithms of length-scales, signal and noise variance have normal priors; rewards are modelled with mean 0 and
-    standard deviation 1.
-
-    Parameters
-    ----------
-    family : {"matern52", "rbf"}
-        Kernel.
-    ard : bool
-        One length-scale for each feature.
-    lengthscale_spread : float
-        Standard deviation of the logarithm of a length-scale; its centre is :math:`\sqrt2+\frac12\log d` ([1]_).
-    signal_prior, noise_prior : tuple of float
-        Centre and standard deviation of the logarithm of a variance.
-    most_fitted : int
-        Rewards by which hyper-parameters are found; of more, so many evenly over the order of telling. The posterior
-        has all of them.
-    steps : int
-        Of L-BFGS at most.
-
-    Raises
-    ------
-    ValueError
-        For a setting out of its range.
-    """
+    standard deviation 1. Raises ValueError for a setting out of its range."""
 
     family: Family = "matern52"
-    ard: bool = True
-    lengthscale_spread: float = 3.0**0.5
-    signal_prior: tuple[float, float] = (0.0, 1.0)
+    ard: bool = True  # one length-scale for each feature
+    lengthscale_spread: float = 3.0**0.5  # deviation of the log of one, around sqrt(2) + log(d) / 2 ([1]_)
+    signal_prior: tuple[float, float] = (0.0, 1.0)  # centre and standard deviation of the logarithm of a variance
     noise_prior: tuple[float, float] = (-4.0, 1.0)
-    most_fitted: int = 400
-    steps: int = 50
+    most_fitted: int = 400  # rewards for the fit, evenly over the order of telling; the posterior has all
+    steps: int = 50  # of L-BFGS at most
 
     def __post_init__(self) -> None:
         check_settings(self, positive=("lengthscale_spread",), most_fitted=2, steps=1)
@@ -160,32 +138,16 @@ class SmoothGP:
 
 @dataclass(frozen=True)
 class Posterior:
-    """What is known of a function after some rewards.
-
-    Attributes
-    ----------
-    scales : ndarray, shape (d,)
-        Length-scales.
-    signal, noise : float
-        Variances, in squared units of the scaled reward; ``noise`` is that of a usual measurement.
-    own_noise : ndarray, shape (n,)
-        Variances of the noise of each reward.
-    known : ndarray, shape (n, d)
-        Scaled features of what was measured.
-    lower : ndarray, shape (n, n)
-        Cholesky factor of their covariance.
-    whitened : ndarray, shape (n,)
-        Its inverse times the rewards.
-    """
+    """What is known of a function after some rewards."""
 
     model: SmoothGP
-    scales: FloatArray
-    signal: float
-    noise: float
-    own_noise: FloatArray
-    known: FloatArray
-    lower: FloatArray
-    whitened: FloatArray
+    scales: FloatArray  # length-scales, (d,)
+    signal: float  # variance, in squared units of the scaled reward
+    noise: float  # that of a usual measurement, in the same units
+    own_noise: FloatArray  # variances of the noise of each reward, (n,)
+    known: FloatArray  # scaled features of what was measured, (n, d)
+    lower: FloatArray  # Cholesky factor of their covariance, (n, n)
+    whitened: FloatArray  # its inverse times the rewards, (n,)
 
     def everywhere(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return mean and deviation at many points, some thousand at a time, or fewer where much is known."""

@@ -12,8 +12,7 @@ import numpy as np
 from numba import njit
 
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray
-from bestarm.models.device import check_device
-from bestarm.models.torch_or_numpy import torch
+from bestarm.models.torch_or_numpy import check_device, torch
 from bestarm.presets import preset
 from bestarm.settings import check_settings
 from bestarm.streams import Streams, uniform
@@ -24,37 +23,21 @@ if TYPE_CHECKING:
 
 @dataclass
 class BatchState:
-    """The state of a batch search; ``scores`` and ``diverged`` are those of the last choice.
-
-    Attributes
-    ----------
-    arms : ndarray of int64, shape (R, rounds * batch)
-        Arms whose rewards are known, the first ``n_observed`` of each row.
-    rewards : ndarray, shape (R, rounds * batch)
-        Their rewards.
-    available : ndarray of bool, shape (R, n_arms)
-        Arms not yet pulled.
-    best : ndarray of int64, shape (R,)
-        The best arm observed so far.
-    scores : ndarray, shape (R, n_arms)
-        By what arms were chosen; NaN where nothing was predicted.
-    diverged : ndarray of bool, shape (R,)
-        Whether a model of the last choice had outputs beyond all measure.
-    """
+    """The state of a batch search; ``scores`` and ``diverged`` are those of the last choice."""
 
     features: FloatArray = field(metadata={"shared": True})
     inputs: "Tensor"
     feature_set: IntArray
     replications: IntArray
     streams: Streams
-    arms: IntArray
-    rewards: FloatArray
+    arms: IntArray  # arms whose rewards are known, the first ``n_observed`` of each row, (R, rounds * batch)
+    rewards: FloatArray  # their rewards, (R, rounds * batch)
     n_observed: IntArray
-    available: BoolArray
-    best: IntArray
+    available: BoolArray  # arms not yet pulled, (R, n_arms)
+    best: IntArray  # the best arm observed so far, (R,)
     best_reward: FloatArray
-    scores: FloatArray
-    diverged: BoolArray
+    scores: FloatArray  # by what arms were chosen; NaN where nothing was predicted, (R, n_arms)
+    diverged: BoolArray  # whether a model of the last choice had outputs beyond all measure, (R,)
     round: int = 0
 
 
@@ -71,17 +54,9 @@ def random_order(key: np.uint64, replications: IntArray, number: int, n_arms: in
 def top_batch(scores: FloatArray, available: BoolArray, order: FloatArray, size: int) -> IntArray:
     """Return the arms with the largest scores among those available, shape (R, size).
 
-    Parameters
-    ----------
-    scores : ndarray, shape (R, n_arms)
-        What is maximised; NaN comes last.
-    available : ndarray of bool, shape (R, n_arms)
-        What may be chosen, at least ``size`` arms in each row.
-    order : ndarray, shape (R, n_arms)
-        Random draws that break ties.
-    size : int
-        Arms of a batch.
-    """
+    ``scores`` (ndarray, shape (R, n_arms)): what is maximised; NaN comes last; ``available`` (ndarray of bool, shape
+    (R, n_arms)): what may be chosen, at least ``size`` arms in each row; ``order`` (ndarray, shape (R, n_arms)): random
+    draws that break ties; ``size``: arms of a batch."""
     ranked = np.where(available, np.nan_to_num(scores, nan=-np.inf, neginf=-1e300), -np.inf)
     ranked = np.where(available & np.isnan(scores), -1.1e300, ranked)
     return np.ascontiguousarray(np.lexsort((order, ranked), axis=1)[:, : -size - 1 : -1])
@@ -90,6 +65,8 @@ def top_batch(scores: FloatArray, available: BoolArray, order: FloatArray, size:
 @dataclass(frozen=True)
 class BatchSearch:
     """The frame of [1]_, Algorithm 1: a random batch, then one chosen by the subclass in every round.
+
+    Raises ValueError for a number below 1, or a device that is not there.
 
     Parameters
     ----------
@@ -103,11 +80,6 @@ class BatchSearch:
         Whether models see features with mean 0 and standard deviation 1 over the arms.
     device : str
         ``cpu`` or ``cuda``; changes rounding, nothing else.
-
-    Raises
-    ------
-    ValueError
-        For a number below 1, or a device that is not there.
     """
 
     label: str

@@ -18,28 +18,16 @@ MOST_KNOWN = 4000  # of a Gaussian process, whose factor takes n^3 operations
 
 @dataclass
 class ModelState:
-    """What is known of R replications.
-
-    Attributes
-    ----------
-    arms : ndarray of int64, shape (R, room)
-        Arms whose rewards are known, the first ``n_observed`` of each row.
-    rewards : ndarray, shape (R, room)
-        Their rewards.
-    available : ndarray of bool, shape (R, n_arms)
-        Arms that may be asked for.
-    pending : ndarray of bool, shape (R, n_arms)
-        Arms that are being measured.
-    """
+    """What is known of R replications."""
 
     features: FloatArray = field(metadata={"shared": True})
     streams: Streams
     replications: IntArray
-    arms: IntArray
-    rewards: FloatArray
+    arms: IntArray  # arms whose rewards are known, the first ``n_observed`` of each row, (R, room)
+    rewards: FloatArray  # their rewards, (R, room)
     n_observed: IntArray
-    available: BoolArray
-    pending: BoolArray
+    available: BoolArray  # arms that may be asked for, (R, n_arms)
+    pending: BoolArray  # arms that are being measured, (R, n_arms)
     round: int = 0
 
 
@@ -47,17 +35,9 @@ class ModelState:
 class ModelBatches:
     """The frame of a search by a model: a random batch, then those with the largest scores; no arm twice.
 
-    Features are seen as they are: give standardised ones. An arm that failed is used up and teaches nothing.
+    Features are seen as they are: give standardised ones. An arm that failed is used up and teaches nothing."""
 
-    Parameters
-    ----------
-    label : str
-        Name; keys the policy's own draws. The first batch does not depend on it.
-    batch, rounds : int
-        Arms of a batch, and batches.
-    """
-
-    label: str
+    label: str  # keys the policy's own draws, of which the first batch is none
     batch: int
     rounds: int
 
@@ -153,33 +133,17 @@ class ModelBatches:
 
 @dataclass(frozen=True)
 class GaussianBatches(ModelBatches):
-    r"""Batches by a Gaussian process with a smooth kernel.
+    """Batches by a Gaussian process with a smooth kernel."""
 
-    Parameters
-    ----------
-    label, batch, rounds
-        As of `ModelBatches`.
-    score_by : {"bound", "hits"}
-        The upper bound, mean plus ``beta`` deviations, of which each place of a batch is chosen after those before it
-        were taken for known at their mean; or the probability of a value above that which the model expects a
-        ``share`` of all arms to have, or of a reward of at least ``threshold``.
-    beta : float
-        Deviations in the bound.
-    share : float
-        Share of the arms that are hits.
-    threshold : float, optional
-        Reward from which an arm is a hit, instead of a share.
-    model : SmoothGP
-        Kernel, priors and fitting.
-    shortlist : int
-        Arms with the largest bounds among which a batch is chosen; more, if the batch is larger than a quarter of it.
-    """
-
+    # "bound": mean plus ``beta`` deviations, of which each place of a batch is chosen after those before it were taken
+    # for known at their mean; "hits": the probability of a value above that which the model expects a ``share`` of all
+    # arms to have, or of a reward of at least ``threshold``
     score_by: Score = "bound"
-    beta: float = 2.0
-    share: float = 0.05
-    threshold: float | None = None
-    model: SmoothGP = SmoothGP()
+    beta: float = 2.0  # deviations in the bound
+    share: float = 0.05  # share of the arms that are hits
+    threshold: float | None = None  # reward from which an arm is a hit, instead of a share
+    model: SmoothGP = SmoothGP()  # kernel, priors and fitting
+    # arms with the largest bounds among which a batch is chosen; more, if the batch is larger than a quarter of it
     shortlist: int = 1000
 
     def __post_init__(self) -> None:
@@ -250,17 +214,9 @@ def expected_quantile(mean: FloatArray, deviation: FloatArray, share: float) -> 
 
 @dataclass(frozen=True)
 class NeighbourBatches(ModelBatches):
-    """Batches by the mean reward of the nearest arms measured, the baseline without a model of smoothness.
+    """Batches by the mean reward of the nearest arms measured, the baseline without a model of smoothness."""
 
-    Parameters
-    ----------
-    label, batch, rounds
-        As of `ModelBatches`.
-    neighbours : int
-        How many; weights are inverse to the distance.
-    """
-
-    neighbours: int = 10
+    neighbours: int = 10  # how many; weights are inverse to the distance
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -291,21 +247,11 @@ class NeighbourBatches(ModelBatches):
 
 @dataclass(frozen=True)
 class ForestBatches(ModelBatches):
-    """Batches by a forest of extremely randomised trees, the baseline for features of every kind.
+    """Batches by a forest of extremely randomised trees, the baseline for features of every kind."""
 
-    Parameters
-    ----------
-    label, batch, rounds
-        As of `ModelBatches`.
-    trees, least : int
-        Trees, and rewards below which a node is a leaf. A third of the features is tried at a node.
-    beta : float
-        Deviations over the trees that are added to the mean.
-    """
-
-    trees: int = 200
-    least: int = 5
-    beta: float = 1.0
+    trees: int = 200  # a third of the features is tried at a node
+    least: int = 5  # rewards below which a node is a leaf
+    beta: float = 1.0  # deviations over the trees that are added to the mean
 
     def __post_init__(self) -> None:
         super().__post_init__()

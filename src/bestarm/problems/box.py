@@ -19,6 +19,9 @@ Design = Literal["latin", "sobol", "grid"]
 class Interval:
     """A number between two bounds.
 
+    Raises ValueError if the bounds are no numbers, reversed, equal, not finite or too far apart, not whole for whole
+    numbers, or not positive on a log scale.
+
     Parameters
     ----------
     low, high : float
@@ -27,12 +30,6 @@ class Interval:
         Spread evenly on a logarithmic scale.
     whole : bool
         Whole numbers only.
-
-    Raises
-    ------
-    ValueError
-        If the bounds are no numbers, reversed, equal, not finite or too far apart, not whole for whole numbers, or not
-        positive on a log scale.
     """
 
     low: float
@@ -87,15 +84,12 @@ class Interval:
 class Choice:
     """One of a few values without an order.
 
+    Raises ValueError if there are fewer than two values, or two are equal, or a text stands in place of the values.
+
     Parameters
     ----------
     options : tuple
         At least two different values.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two values, or two are equal, or a text stands in place of the values.
     """
 
     options: tuple[Any, ...]
@@ -127,20 +121,10 @@ Space = Mapping[str, Interval | Choice]
 def unit_points(n: int, n_dimensions: int, design: Design, seed: int) -> FloatArray:
     """Return points of the unit cube.
 
-    Parameters
-    ----------
-    n, n_dimensions : int
-        How many, and in how many dimensions; a grid needs a whole root.
-    design : {"latin", "sobol", "grid"}
-        A Latin hypercube, a scrambled Sobol sequence, or the centres of equal cells.
-    seed : int
-        Of the draw; a grid is no draw.
-
-    Raises
-    ------
-    ValueError
-        For an unknown design, fewer than two points, or a number of points that no grid has.
-    """
+    ``n``, ``n_dimensions``: how many, and in how many dimensions; a grid needs a whole root; ``design`` ({"latin",
+    "sobol", "grid"}): a Latin hypercube, a scrambled Sobol sequence, or the centres of equal cells; ``seed``: of the
+    draw; a grid is no draw. Raises ValueError for an unknown design, fewer than two points, or a number of points that
+    no grid has."""
     if not is_whole(n):
         raise ValueError(f"n must be a whole number of at least 2, got {n!r}; give such an int.")
     if n < 2 or n_dimensions < 1:

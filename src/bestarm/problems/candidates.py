@@ -38,17 +38,15 @@ class Evaluation(NamedTuple):
 class Candidates:
     """Settings that may be tried: arms with names.
 
+    Raises ValueError if the space is empty or holds something else, or a setting is missing or outside of its interval
+    or choice.
+
     Parameters
     ----------
     space : mapping of str to Interval or Choice
         What can be set.
     settings : tuple of dict
         One for each arm, by name.
-
-    Raises
-    ------
-    ValueError
-        If the space is empty or holds something else, or a setting is missing or outside of its interval or choice.
 
     Examples
     --------
@@ -90,6 +88,8 @@ class Candidates:
     def evaluate(self, objective: Callable[..., float], asked: Ask) -> Evaluation:
         """Try what a policy asked for.
 
+        Raises ValueError if it is of more than one replication.
+
         Parameters
         ----------
         objective : callable
@@ -97,11 +97,6 @@ class Candidates:
             finite or above 1e150 in size, marks the trial as failed.
         asked : Ask
             Of one replication.
-
-        Raises
-        ------
-        ValueError
-            If it is of more than one replication.
         """
         if len(asked.arms) != 1:
             raise ValueError(f"a real objective is one replication, got a request for {len(asked.arms)}.")
@@ -128,6 +123,8 @@ def _tried(objective: Callable[..., float], settings: dict[str, Any]) -> tuple[f
 def latin_hypercube(space: Space, n: int, *, seed: int = 0, design: Design = "latin") -> Candidates:
     """Return different settings that are spread evenly over a box.
 
+    Raises ValueError if the space is empty or holds something else, or there are fewer than two different settings.
+
     Parameters
     ----------
     space : mapping of str to Interval or Choice
@@ -138,11 +135,6 @@ def latin_hypercube(space: Space, n: int, *, seed: int = 0, design: Design = "la
         Of the draw.
     design : {"latin", "sobol", "grid"}
         See `unit_points`.
-
-    Raises
-    ------
-    ValueError
-        If the space is empty or holds something else, or there are fewer than two different settings.
     """
     check_space(space)
     found: dict[tuple[Any, ...], dict[str, Any]] = {}
@@ -188,6 +180,8 @@ def maximise(
 ) -> Best:
     """Let a policy try settings of your function in batches, until it has finished.
 
+    Raises ValueError for something else than candidates, a policy or these numbers, or if every trial failed.
+
     Parameters
     ----------
     objective : callable
@@ -203,11 +197,6 @@ def maximise(
     failed : {"worst", "skip"}
         A failed trial is told as the worst value so far, so that what fails is avoided (until a trial succeeds there is
         none), or teaches nothing, so that it may be asked for again.
-
-    Raises
-    ------
-    ValueError
-        For something else than candidates, a policy or these numbers, or if every trial failed.
 
     Examples
     --------

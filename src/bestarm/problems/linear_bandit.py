@@ -38,24 +38,12 @@ def gaussian_totals(
 
 @dataclass(frozen=True)
 class LinearBandit:
-    r"""Arms whose rewards are :math:`N(\theta^\top x_a, \sigma^2)`.
+    r"""Arms whose rewards are :math:`N(\theta^\top x_a, \sigma^2)`."""
 
-    Parameters
-    ----------
-    label : str
-        Name of the instance; it keys the noise.
-    features : ndarray, shape (n_arms, n_features) or (R, n_arms, n_features)
-        Arm features :math:`x_a`.
-    theta : ndarray, shape (n_features,) or (R, n_features)
-        Parameter of the mean reward.
-    sigma : float
-        Standard deviation of a reward.
-    """
-
-    label: str
-    features: FloatArray
-    theta: FloatArray
-    sigma: float = 0.5
+    label: str  # name of the instance; it keys the noise
+    features: FloatArray  # x_a, (n_arms, n_features) or (R, n_arms, n_features)
+    theta: FloatArray  # parameter of the mean reward, (n_features,) or (R, n_features)
+    sigma: float = 0.5  # standard deviation of a reward
 
     def __post_init__(self) -> None:
         if self.features.shape[-1] != self.theta.shape[-1]:

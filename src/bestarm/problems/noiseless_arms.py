@@ -14,33 +14,14 @@ from bestarm.streams import Streams
 class NoiselessArms:
     """Arms with given responses.
 
-    Parameters
-    ----------
-    label : str
-        Name of the instance; it keys the noise, if there is any.
-    features : ndarray, shape (n_arms, n_features) or (R, n_arms, n_features)
-        Features, of all replications or one set for each.
-    means : ndarray, shape (1, n_arms) or (R, n_arms)
-        Responses.
-    sigma : float
-        Standard deviation of one evaluation; 0 is the noiseless setting of the paper.
-    evaluations : int
-        Evaluations that one pull averages.
-    data : {"real", "synthetic", "stand-in"}
-        Where the responses come from.
+    Raises ValueError if shapes differ, a response is not finite, or the noise is negative."""
 
-    Raises
-    ------
-    ValueError
-        If shapes differ, a response is not finite, or the noise is negative.
-    """
-
-    label: str
-    features: FloatArray
-    means: FloatArray
-    sigma: float = 0.0
-    evaluations: int = 1
-    data: str = "synthetic"
+    label: str  # name of the instance; it keys the noise, if there is any
+    features: FloatArray  # (n_arms, n_features) or (R, n_arms, n_features)
+    means: FloatArray  # responses, (1, n_arms) or (R, n_arms)
+    sigma: float = 0.0  # standard deviation of one evaluation; 0 is the noiseless setting of the paper
+    evaluations: int = 1  # evaluations that one pull averages
+    data: str = "synthetic"  # or "real" or "stand-in": where the responses come from
 
     def __post_init__(self) -> None:
         if self.means.ndim != 2 or self.means.shape[1] != self.features.shape[-2]:

@@ -35,6 +35,8 @@ class DividedState(CellState):
 class CellSearch:
     """A search that evaluates one cell a round.
 
+    Raises ValueError for a value out of range.
+
     Parameters
     ----------
     label : str
@@ -45,11 +47,6 @@ class CellSearch:
         Covariance function of f: `bestarm.kernels.Stationary`, its settings, or a GPy kernel.
     sigma : float
         Standard deviation of the noise of a reward.
-
-    Raises
-    ------
-    ValueError
-        For a value out of range.
     """
 
     label: str

@@ -46,7 +46,8 @@ class GpTree(CellSearch):
     r"""GPTree ([1]_, tree algorithm).
 
     The leaf with the largest :math:`I=\min\{\mu+\beta_n\sigma,\ \mu_{pa}+\beta_n\sigma_{pa}+V_{h-1}\}+V_h` is divided
-    at no cost if :math:`\beta_n\sigma\leq V_h` and :math:`h\leq h_{\max}`, else evaluated.
+    at no cost if :math:`\beta_n\sigma\leq V_h` and :math:`h\leq h_{\max}`, else evaluated. Raises ValueError for a
+    value out of range.
 
     Parameters
     ----------
@@ -78,11 +79,6 @@ class GpTree(CellSearch):
     exact_ties : bool
         *Deviation*: indices are compared bit by bit, and of equal ones the node made first is chosen. Without it
         indices within 1e-9 of each other are equal, and the shallowest, then the first cell is chosen.
-
-    Raises
-    ------
-    ValueError
-        For a value out of range.
     """
 
     holder: float = 1.0

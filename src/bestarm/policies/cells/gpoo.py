@@ -43,24 +43,12 @@ def coded_beta(n_rounds: IntArray) -> FloatArray:
 
 @dataclass
 class GpooState(CellState):
-    """The state of GPOO for R replications.
+    """The state of GPOO for R replications."""
 
-    Attributes
-    ----------
-    deepest : ndarray of int64, shape (R,)
-        Greatest depth of an expanded node, -1 before the first expansion.
-    incumbent : ndarray of int64, shape (R,)
-        Slot that the authors' code would recommend.
-    reported : ndarray of int64, shape (R,)
-        Heap number of what it reports.
-    born : ndarray of int64, shape (R,)
-        Slots from this one on were made since the last evaluation.
-    """
-
-    deepest: IntArray
-    incumbent: IntArray
-    reported: IntArray
-    born: IntArray
+    deepest: IntArray  # greatest depth of an expanded node, -1 before the first expansion, (R,)
+    incumbent: IntArray  # slot that the authors' code would recommend, (R,)
+    reported: IntArray  # heap number of what it reports, (R,)
+    born: IntArray  # slots from this one on were made since the last evaluation, (R,)
 
 
 @dataclass(frozen=True)
@@ -69,6 +57,8 @@ class Gpoo(DeltaSearch):
 
     Each round evaluates the leaf with the largest :math:`b=\mu+\beta_t^{1/2}\sigma+\delta(h)` and divides it if
     :math:`\delta(h)\geq\beta_t^{1/2}\sigma` after the evaluation and :math:`h\leq h_{\max}`.
+
+    Raises ValueError for a value out of range.
 
     Parameters
     ----------
@@ -98,11 +88,6 @@ class Gpoo(DeltaSearch):
         Break ties at random, not in favour of the shallowest and then the first cell.
     independent_cells : bool
         Take different cells to be independent, so that no cell teaches anything of another; an ablation.
-
-    Raises
-    ------
-    ValueError
-        For a value out of range.
     """
 
     theta: float = 0.1

@@ -35,6 +35,8 @@ class GridState(CellState):
 class GridSearch(CellSearch):
     r"""Search the :math:`K^h` cells of one depth.
 
+    Raises ValueError for a value out of range.
+
     Parameters
     ----------
     depth : int
@@ -47,11 +49,6 @@ class GridSearch(CellSearch):
         Recommend the largest posterior mean of all cells, else the largest empirical mean of the evaluated ones.
     theta : float
         Risk of the upper bounds, in (0, 1).
-
-    Raises
-    ------
-    ValueError
-        For a value out of range.
     """
 
     depth: int = 6

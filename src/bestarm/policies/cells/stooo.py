@@ -35,7 +35,7 @@ class Stooo(DeltaSearch):
     r"""StoOO ([1]_) and AVE-StoOO ([2]_, Algorithm 2); the difference in feedback is the problem's.
 
     A leaf without rewards comes first; else the one with the largest :math:`\hat\mu+w+\delta(h)`. It is divided once it
-    has enough rewards.
+    has enough rewards. Raises ValueError for a value out of range.
 
     Parameters
     ----------
@@ -55,11 +55,6 @@ class Stooo(DeltaSearch):
         Covariance function of f, for ``recommendation="posterior"`` only.
     sigma : float
         Standard deviation of the noise of a reward, for ``recommendation="posterior"`` only.
-
-    Raises
-    ------
-    ValueError
-        For a value out of range.
     """
 
     rule: Rule = "munos"

@@ -58,6 +58,7 @@ class BatchGP:
     The first arms are random and common to all policies of a replication; then ``rounds`` batches follow. An evaluation
     that fails (NaN) is counted and teaches nothing, so that a rule without randomness may ask for the same arm again;
     where the arm is the cause, tell a poor reward, as `bestarm.problems.candidates.maximise` does. Arms may repeat.
+    Raises ValueError for an unknown name or a number out of range.
 
     Parameters
     ----------
@@ -75,11 +76,6 @@ class BatchGP:
         Random arms before the first batch.
     recommends : {"mean", "observed mean", "observed reward"}
         The arm with the largest posterior mean, the same among those observed, or that of the largest reward.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name or a number out of range.
     """
 
     label: str
@@ -148,12 +144,8 @@ class BatchGP:
     def ask(self, state: BatchGPState) -> Ask:
         """Return the next batch, after hallucinating its rewards.
 
-        Raises
-        ------
-        ValueError
-            If exact maximisation was asked of more than 400 arms, or of too many sets, or the batch does not fit into
-            a state that another policy started.
-        """
+        Raises ValueError if exact maximisation was asked of more than 400 arms, or of too many sets, or the batch does
+        not fit into a state that another policy started."""
         n, n_arms = len(state.n_known), state.variances.shape[1]
         if self.finished(state).all():
             return Ask(np.zeros((n, 1), dtype=np.int64), np.zeros((n, 1), dtype=np.int64))

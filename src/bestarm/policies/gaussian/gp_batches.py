@@ -149,13 +149,8 @@ def fill_from_region(
 ) -> tuple[int, int, int]:
     """Write arms of a region by a rule ([1]_, Algorithm 2).
 
-    A region with fewer arms than wanted is taken whole and filled up with uniform repeats.
-
-    Returns
-    -------
-    int, int, int
-        Rows conditioned on; repeats that filled the batch; 1 if a region was too large for exact maximisation.
-    """
+    A region with fewer arms than wanted is taken whole and filled up with uniform repeats. Returns rows conditioned on,
+    repeats that filled the batch, and 1 if a region was too large for exact maximisation."""
     k, n = len(arms), len(region)
     whole = min(k, n)
     if rule == EXPLORE or (rule == MAX and n > k):

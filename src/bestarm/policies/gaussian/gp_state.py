@@ -94,38 +94,23 @@ class GPModel:
 
 @dataclass
 class BatchGPState(FiniteGP):
-    """The state of a batched search; the posterior is that of `FiniteGP`.
+    """The state of a batched search; the posterior is that of `FiniteGP`."""
 
-    Attributes
-    ----------
-    log_parameters : ndarray, shape (R, p)
-        Logarithms of signal, length-scales and noise.
-    fitted : ndarray of int64, shape (R,)
-        Rewards at the last fit of hyper-parameters.
-    first_stage : ndarray of bool, shape (R,)
-        Whether the variance-greedy stage of GP-BUCB goes on.
-    log : ndarray, shape (R, 7)
-        Of the last batch what `LOG` names: confidence width, estimated maximum, arms of the region, repeats that filled
-        the batch, log determinant of the DPP kernel of all but the first arm, how many of these M chose on average, and
-        the Lipschitz constant; NaN where a rule has none.
-    n_failed : ndarray of int64, shape (R,)
-        Evaluations that failed.
-    round : int
-        Batches asked for and told, the initial arms included.
-    """
-
-    log_parameters: FloatArray
-    fitted: IntArray
-    first_stage: BoolArray
+    log_parameters: FloatArray  # logarithms of signal, length-scales and noise, (R, p)
+    fitted: IntArray  # rewards at the last fit of hyper-parameters, (R,)
+    first_stage: BoolArray  # whether the variance-greedy stage of GP-BUCB goes on, (R,)
+    # of the last batch what `LOG` names: confidence width, estimated maximum, arms of the region, repeats that filled
+    # the batch, log determinant of the DPP kernel of all but the first arm, how many of these M chose on average, and
+    # the Lipschitz constant; NaN where a rule has none, (R, 7)
     log: FloatArray
-    n_failed: IntArray
+    n_failed: IntArray  # evaluations that failed, (R,)
     replications: IntArray
     first_key: np.uint64
     batch_key: np.uint64
     tie_key: np.uint64
     fit_key: np.uint64
     priors: FloatArray = field(metadata={"shared": True})
-    round: int = 0
+    round: int = 0  # batches asked for and told, the initial arms included
 
 
 def recommendations(state: BatchGPState) -> dict[Recommendation, IntArray]:

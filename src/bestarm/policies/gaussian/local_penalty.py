@@ -89,15 +89,9 @@ def lipschitz_constant(
     """Return the largest norm of the mean's gradient: the best of random candidates, of points of their box and of the
     data, then uphill.
 
-    Parameters
-    ----------
-    points : ndarray, shape (d, n_arms)
-        Candidates, whose box bounds the ascent.
-    seen, weights : ndarray, shapes (n, d) and (n,)
-        Points with rewards, and `mean_weights`.
-    n_tried : int
-        Candidates tried, and points of the box tried beside them: the mean may be steepest far from few candidates.
-    """
+    ``points`` (ndarray, shape (d, n_arms)): candidates, whose box bounds the ascent; ``seen``, ``weights`` (ndarray,
+    shapes (n, d) and (n,)): points with rewards, and `mean_weights`; ``n_tried``: candidates tried, and points of the
+    box tried beside them: the mean may be steepest far from few candidates."""
     d, n_arms = points.shape
     low, high = np.empty(d), np.empty(d)
     for c in range(d):

@@ -21,26 +21,14 @@ _MANY = 48  # arms: with fewer the plain recursion is faster
 
 @dataclass(kw_only=True)
 class ArmSpace:
-    r"""The part of a policy's state that knows :math:`x_i^\top V^{-1}x_j`, of R replications.
+    r"""The part of a policy's state that knows :math:`x_i^\top V^{-1}x_j`, of R replications."""
 
-    Attributes
-    ----------
-    gram : ndarray, shape (R, K, K)
-        The matrix when it was last written; the present one with fewer than 48 arms.
-    variances : ndarray, shape (R, K)
-        The present diagonal.
-    recent, core : ndarray, shapes (R, p, K) and (R, p, p)
-        The rows of W transposed, and M; no room, p = 0, with fewer than 48 arms.
-    members, n_members : ndarray of int64, shapes (R, p) and (R,)
-        The arms of W, and how many there are.
-    """
-
-    gram: FloatArray
-    variances: FloatArray
-    recent: FloatArray
-    core: FloatArray
-    members: IntArray
-    n_members: IntArray
+    gram: FloatArray  # the matrix when it was last written; the present one with fewer than 48 arms, (R, K, K)
+    variances: FloatArray  # the present diagonal, (R, K)
+    recent: FloatArray  # W transposed, (R, p, K); no room, p = 0, with fewer than 48 arms
+    core: FloatArray  # M, (R, p, p)
+    members: IntArray  # the arms of W, (R, p)
+    n_members: IntArray  # how many there are, (R,)
 
 
 def start(gram: FloatArray) -> dict[str, FloatArray | IntArray]:

@@ -14,19 +14,21 @@ References
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numba import njit
 
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, shared
 from bestarm.kernels import Stationary
-from bestarm.policies.linear import arm_space, bayes_gap_round
+from bestarm.policies.linear import arm_space
 from bestarm.policies.linear.arm_space import ArmSpace
-from bestarm.policies.linear.fixed_budget import check_budget
+from bestarm.policies.linear.fixed_budget import check_budget, largest
 from bestarm.settings import check_settings
 from bestarm.streams import Streams
 
 ArmKernel = Literal["linear", "exponential", "rbf", "matern32", "matern52", "empirical"]
+_ROUNDING = 1e-10
 
 
 def prior_gram(
@@ -34,26 +36,11 @@ def prior_gram(
 ) -> FloatArray:
     r"""Return the covariances G of the arms' means before any reward, up to the prior's scale.
 
-    Parameters
-    ----------
-    features : ndarray, shape (..., n_arms, n_features)
-        Arm features.
-    kernel : {"linear", "exponential", "rbf", "matern32", "matern52", "empirical"}
-        :math:`X X^\top`; a stationary kernel; or the sample covariance of two arms over their features.
-    lengthscale : float
-        :math:`\ell` of a stationary kernel, in units of the features.
-    squared_distance : bool
-        :math:`e^{-\|x-x'\|^2/\ell}` for the exponential kernel :math:`e^{-\|x-x'\|/\ell}`.
-
-    Returns
-    -------
-    ndarray, shape (..., n_arms, n_arms)
-
-    Raises
-    ------
-    ValueError
-        If the empirical covariance is asked of a single feature.
-    """
+    ``features`` (ndarray, shape (..., n_arms, n_features)): arm features; ``kernel`` ({"linear", "exponential", "rbf",
+    "matern32", "matern52", "empirical"}): :math:`X X^\top`; a stationary kernel; or the sample covariance of two arms
+    over their features; ``lengthscale``: :math:`\ell` of a stationary kernel, in units of the features;
+    ``squared_distance``: :math:`e^{-\|x-x'\|^2/\ell}` for the exponential kernel :math:`e^{-\|x-x'\|/\ell}`. Returns
+    ndarray, shape (..., n_arms, n_arms). Raises ValueError if the empirical covariance is asked of a single feature."""
     if kernel == "linear":
         return features @ np.swapaxes(features, -1, -2)
     if kernel == "empirical":
@@ -79,33 +66,123 @@ def _gram_of_eigenvectors(gram: FloatArray) -> FloatArray:
 
 @dataclass(kw_only=True)
 class BayesGapState(ArmSpace):
-    r"""The state of BayesGap for R replications; covariances are in units of :math:`\sigma^2`.
+    r"""The state of BayesGap for R replications; covariances are in units of :math:`\sigma^2`."""
 
-    Attributes
-    ----------
-    means : ndarray, shape (R, K)
-        Posterior means.
-    pulls : ndarray of int64, shape (R, K)
-        Successful pulls of each arm.
-    spent : ndarray of int64, shape (R,)
-        Pulls that were asked for, failed ones included.
-    information : ndarray, shape (R,)
-        :math:`(B-K)/\sigma^2+\kappa/\eta^2` of Theorem 1.
-    smallest_bound : ndarray, shape (R,)
-        The least :math:`B_{J(t)}(t)` so far.
-    recommended : ndarray of int64, shape (R, 1)
-        The J of that round; -1 before the first.
-    """
-
-    means: FloatArray
-    pulls: IntArray
-    spent: IntArray
-    information: FloatArray
-    smallest_bound: FloatArray
-    recommended: IntArray
+    means: FloatArray  # posterior means, (R, K)
+    pulls: IntArray  # successful pulls of each arm, (R, K)
+    spent: IntArray  # pulls that were asked for, failed ones included, (R,)
+    information: FloatArray  # (B - K) / sigma^2 + kappa / eta^2 of Theorem 1, (R,)
+    smallest_bound: FloatArray  # the least B_J(t)(t) so far, (R,)
+    recommended: IntArray  # the J of that round; -1 before the first, (R, 1)
     replications: IntArray
     key: np.uint64 = shared()
     initialised: bool = shared()
+
+
+class Rule(NamedTuple):
+    """The settings of `BayesGap` that a round needs."""
+
+    budget: int
+    sigma: float
+    epsilon: float
+    inverse_square: bool
+    absolute_gaps: bool
+    root: bool
+    variance_as_width: bool
+    ties_in_order: bool
+
+
+@njit(cache=True)
+def largest_of_the_others(values: FloatArray) -> FloatArray:
+    """Return the largest value over all other positions, for each position."""
+    first, second, place = -np.inf, -np.inf, 0
+    for k in range(len(values)):
+        if values[k] > first:
+            first, second, place = values[k], first, k
+        elif values[k] > second:
+            second = values[k]
+    others = np.full(len(values), first)
+    others[place] = second
+    return others
+
+
+@njit(cache=True)
+def estimated_hardness(
+    means: FloatArray, widths: FloatArray, epsilon: float, inverse_square: bool, absolute: bool
+) -> float:
+    """Return H with gaps from three-sigma bounds, |max_{j != k} (mean_j + 3 w_j) - (mean_k - 3 w_k)| ([1]_)."""
+    others = largest_of_the_others(means + 3.0 * widths)
+    hardness = 0.0
+    for k in range(len(means)):
+        gap = others[k] - (means[k] - 3.0 * widths[k])
+        if absolute:
+            gap = abs(gap)
+        # [1]_, Theorem 1: H is the sum of max((gap + epsilon) / 2, epsilon)^-2
+        half = max((gap + epsilon) / 2.0, epsilon)
+        if not inverse_square:
+            hardness += half
+        else:
+            hardness += 1.0 / half**2 if half > 0.0 else np.inf
+    return hardness
+
+
+@njit(cache=True)
+def exploration(information: float, hardness: float, root: bool) -> float:
+    """Return beta: the root of information / (4 H) ([1]_, Theorem 1), 0 where nothing can be told apart."""
+    squared = max(information, 0.0) / (4.0 * hardness) if hardness > 0.0 else 0.0
+    return np.sqrt(squared) if root else squared
+
+
+@njit(cache=True)
+def choose(
+    rule: Rule,
+    variances: FloatArray,
+    means: FloatArray,
+    information: FloatArray,
+    key: np.uint64,
+    replications: IntArray,
+    spent: IntArray,
+    smallest_bound: FloatArray,
+    recommended: IntArray,
+    arms: IntArray,
+) -> None:
+    """Compute B_k, J and j, write the one of the two that is less known, and keep J if its bound is the least so far.
+
+    A replication without budget is left as it is.
+    """
+    budget, sigma, epsilon, inverse_square, absolute, root, variance, in_order = rule
+    n_replications, n_arms = means.shape
+    widths, allowed = np.empty(n_arms), np.ones(n_arms, dtype=np.bool_)
+    pair = np.zeros(n_arms, dtype=np.bool_)
+    for r in range(n_replications):
+        if spent[r] >= budget:
+            continue
+        replication, time, mu = replications[r], spent[r], means[r]
+        for k in range(n_arms):
+            squared = sigma**2 * max(variances[r, k], 0.0)
+            widths[k] = squared if variance else np.sqrt(squared)
+        # beta, with the hardness as it is estimated now ([1]_, Theorem 1)
+        hardness = estimated_hardness(mu, widths, epsilon, inverse_square, absolute)
+        beta = exploration(information[r], hardness, root)
+        upper = mu + beta * widths
+        # B_k = max_{i != k} U_i - L_k
+        bounds = largest_of_the_others(upper) - (mu - beta * widths)
+        # J = argmin_k B_k
+        best = largest(-bounds, allowed, in_order, key, replication, time, 0)
+        allowed[best] = False
+        # j = argmax_{k != J} U_k
+        rival = largest(upper, allowed, in_order, key, replication, time, 1)
+        allowed[best] = True
+        # the recommendation is the J of the round with the least bound
+        if bounds[best] < smallest_bound[r]:
+            smallest_bound[r], recommended[r, 0] = bounds[best], best
+        # the arm to pull is the less known one of J and j
+        if in_order:  # of two that are known equally well, J
+            arms[r, 0] = best if widths[best] >= (1.0 - _ROUNDING) * widths[rival] else rival
+        else:
+            pair[best], pair[rival] = True, True
+            arms[r, 0] = largest(widths, pair, False, key, replication, time, 2)
+            pair[best], pair[rival] = False, False
 
 
 @dataclass(frozen=True)
@@ -122,6 +199,7 @@ class BayesGap:
 
     A negative :math:`\beta^2` (a budget far below the number of arms) counts as 0. An arm at the origin, whose mean is
     known, has no part in :math:`\kappa`. With a kernel, :math:`\|x_k\|^2` is the k-th diagonal entry of its matrix.
+    Raises ValueError for a value out of range.
 
     Parameters
     ----------
@@ -161,11 +239,6 @@ class BayesGap:
         orthogonal, so the covariance is not G and arms that are alike are not treated alike; how depends on LAPACK.
     ties_in_order : bool
         *Deviation*: of equal arms take the first, and J before an equally well known j, as the authors' code does.
-
-    Raises
-    ------
-    ValueError
-        For a value out of range.
     """
 
     budget: int
@@ -265,12 +338,12 @@ class BayesGap:
         return np.where(state.recommended >= 0, state.recommended, present)
 
     @cached_property
-    def _rule(self) -> bayes_gap_round.Rule:
-        return bayes_gap_round.Rule._make(getattr(self, name) for name in bayes_gap_round.Rule._fields)
+    def _rule(self) -> Rule:
+        return Rule._make(getattr(self, name) for name in Rule._fields)
 
     def _choose(self, state: BayesGapState, time: IntArray, bound: FloatArray, recommended: IntArray) -> IntArray:
         arms = np.zeros((len(state.means), 1), dtype=np.int64)
-        bayes_gap_round.choose(
+        choose(
             self._rule, state.variances, state.means, state.information, state.key, state.replications, time, bound,
             recommended, arms,
         )  # fmt: skip

@@ -29,13 +29,9 @@ def explicit_radius(
 ) -> Threshold:
     r"""Return :math:`t \mapsto \sqrt{d\ln(K^2(1+tL^2)/(\rho\delta))} + \sqrt\rho S/\sigma`, a bound on that of [2]_.
 
-    Parameters
-    ----------
-    arms, delta, sigma, regulariser, norm_bound
-        As in `bestarm.policies.linear.thresholds.linear_threshold`, with d for N.
-    as_coded : bool
-        The code of [1]_: L = 1, and the root times :math:`\sigma` once more.
-    """
+    ``arms``, ``delta``, ``sigma``, ``regulariser``, ``norm_bound``: as in
+    `bestarm.policies.linear.thresholds.linear_threshold`, with d for N; ``as_coded``: the code of [1]_: L = 1, and the
+    root times :math:`\sigma` once more."""
     longest = np.atleast_1d((arms.features**2).sum(axis=-1).max(axis=-1))  # of each set of features
     if as_coded:
         longest = np.ones_like(longest)
@@ -79,7 +75,8 @@ class Budgeted:
     r"""A gap-index focused algorithm that stops when its budget is spent, or before by its own rule ([1]_, Section 8).
 
     Returns what the algorithm recommends at that time: for LinGapE the arm with the largest estimated mean, given all
-    rewards ([1]_, Appendix F). A round that asks for more than is left is cut, its first arms being pulled.
+    rewards ([1]_, Appendix F). A round that asks for more than is left is cut, its first arms being pulled. Raises
+    ValueError for a value out of range, or a radius that needs features where there are none.
 
     Parameters
     ----------
@@ -97,11 +94,6 @@ class Budgeted:
     nonnegative_weights : bool
         *Deviation*: the linear program of the optimised selection asks for weights of at least 0, as in the code of
         [1]_, see `bestarm.designs.l1_design.nonnegative_design`.
-
-    Raises
-    ------
-    ValueError
-        For a value out of range, or a radius that needs features where there are none.
     """
 
     policy: Gifa

@@ -32,51 +32,23 @@ def check_projection(projection: str) -> None:
 
 @dataclass
 class EliminationState:
-    r"""The state of a policy that eliminates in stages, for R replications.
+    """The state of a policy that eliminates in stages, for R replications."""
 
-    Attributes
-    ----------
-    live : ndarray of bool, shape (R, K)
-        Arms not yet eliminated.
-    means : ndarray, shape (R, K)
-        Estimates from the last stage; 0 before the first.
-    budgets, sizes : ndarray of int64, shape (R, n_stages)
-        Pulls of each stage, and how many arms it leaves.
-    spent : ndarray of int64, shape (R,)
-        Pulls that were asked for, failed ones included.
-    feature_set : ndarray of int64, shape (R,)
-        Which set of features each replication has.
-    replications : ndarray of int64, shape (R,)
-        Identities.
-    order : ndarray of int64, shape (R, K)
-        Where each live arm stood in the ranking of the last stage, the best one last; before the first, by its index.
-    counts, sums : ndarray, shape (R, K)
-        Successful pulls of all stages and the sums of their rewards, where a policy keeps them; else empty.
-    columns, n_columns : ndarray, shapes (R, K, d) and (R,)
-        What the projection of the authors' code has left of the features, stage after stage; else empty.
-    stage : int
-        Stages that are over; the same for all replications.
-    features : ndarray, shape (n_sets, K, d)
-        Sets of features.
-    key : uint64
-        Of the random choices.
-    """
-
-    live: BoolArray
-    means: FloatArray
-    budgets: IntArray
-    sizes: IntArray
-    spent: IntArray
-    feature_set: IntArray
+    live: BoolArray  # arms not yet eliminated, (R, K)
+    means: FloatArray  # estimates from the last stage; 0 before the first, (R, K)
+    budgets: IntArray  # pulls of each stage, (R, n_stages)
+    sizes: IntArray  # how many arms it leaves, (R, n_stages)
+    spent: IntArray  # pulls that were asked for, failed ones included, (R,)
+    feature_set: IntArray  # which set of features each replication has, (R,)
     replications: IntArray
-    order: IntArray
-    counts: IntArray
-    sums: FloatArray
-    columns: FloatArray
-    n_columns: IntArray
-    features: FloatArray = shared()
-    key: np.uint64 = shared()
-    stage: int = field(default=0)
+    order: IntArray  # place of each live arm in the last stage's ranking, the best one last, at first its index, (R, K)
+    counts: IntArray  # successful pulls of all stages, where a policy keeps them, else empty, (R, K)
+    sums: FloatArray  # the sums of their rewards, (R, K)
+    columns: FloatArray  # what the projection of the authors' code has left of the features, else empty, (R, K, d)
+    n_columns: IntArray  # how many are in use, (R,)
+    features: FloatArray = shared()  # sets of features, (n_sets, K, d)
+    key: np.uint64 = shared()  # of the random choices
+    stage: int = field(default=0)  # stages that are over; the same for all replications
 
     @property
     def n_stages(self) -> int:
@@ -95,21 +67,10 @@ def start(
 ) -> EliminationState:
     """Return the state before the first stage.
 
-    Parameters
-    ----------
-    arms : Arms
-        The arms.
-    budgets, sizes : ndarray of int64, shape (n_stages,) or (n_sets, n_stages)
-        Pulls of each stage and the arms it leaves, for each set of features where they differ.
-    label : str
-        Keys the random choices.
-    streams : Streams
-        The replications.
-    projection : {"span", "as_coded", "none"}
-        Whose columns are to be remembered.
-    keeps_rewards : bool
-        Whether the rewards of all stages are to be remembered.
-    """
+    ``arms``: the arms; ``budgets``, ``sizes`` (ndarray of int64, shape (n_stages,) or (n_sets, n_stages)): pulls of
+    each stage and the arms it leaves, for each set of features where they differ; ``label``: keys the random choices;
+    ``streams``: the replications; ``projection`` ({"span", "as_coded", "none"}): whose columns are to be remembered;
+    ``keeps_rewards``: whether the rewards of all stages are to be remembered."""
     n_replications = len(streams.replications)
     features, feature_set = arms.feature_sets(n_replications)
     columns = features[feature_set] if projection == "as_coded" else np.zeros((n_replications, 0, 0))

@@ -58,7 +58,8 @@ class Fc2fb:
     policy afresh at the risk :math:`\delta_0^{2^{R-r}}`, and the first stage that stops by itself gives the answer. If
     the policy's time is :math:`A\ln(1/\delta) + C`, the error falls as :math:`e^{-B/(4A\log_2(B/Q))}` (Theorem 3.2).
 
-    Where no stage stops, [1]_ recommends any arm; here it is what the last stage recommends at its end.
+    Where no stage stops, [1]_ recommends any arm; here it is what the last stage recommends at its end. Raises
+    ValueError for a policy without a risk, or with a budget of its own; for a value out of range.
 
     Parameters
     ----------
@@ -73,11 +74,6 @@ class Fc2fb:
         Risk of the last stage, in (0, 1/2]; [1]_ recommends 1/e or 1/2.
     label : str
         By default "FC2FB of" and the policy's.
-
-    Raises
-    ------
-    ValueError
-        For a policy without a risk, or with a budget of its own; for a value out of range.
     """
 
     policy: Any

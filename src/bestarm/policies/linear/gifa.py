@@ -30,31 +30,15 @@ Stop = Literal["lucb", "ugape"]
 
 @dataclass
 class GifaState:
-    """The state of a GIFA algorithm for R replications.
+    """The state of a GIFA algorithm for R replications."""
 
-    Attributes
-    ----------
-    gram : ndarray, shape (R, K, K)
-        :math:`x_i^\\top V^{-1} x_j`.
-    means : ndarray, shape (R, K)
-        Estimated means.
-    pulls : ndarray of int64, shape (R, K)
-        Successful pulls of each arm.
-    candidates : ndarray of int64, shape (R, m)
-        J(t) of the last round.
-    pair : ndarray of int64, shape (R, 2)
-        The two ambiguous arms (b, c) of the last round; -1 before the first.
-    due, stopped : ndarray of bool, shape (R,)
-        Whether the stopping rule held in the last round; whether the replication has stopped.
-    """
-
-    gram: FloatArray
-    means: FloatArray
-    pulls: IntArray
-    candidates: IntArray
-    pair: IntArray
-    due: BoolArray
-    stopped: BoolArray
+    gram: FloatArray  # x_i' V^-1 x_j, (R, K, K)
+    means: FloatArray  # estimated means, (R, K)
+    pulls: IntArray  # successful pulls of each arm, (R, K)
+    candidates: IntArray  # J(t) of the last round, (R, m)
+    pair: IntArray  # the two ambiguous arms (b, c) of the last round; -1 before the first, (R, 2)
+    due: BoolArray  # whether the stopping rule held in the last round, (R,)
+    stopped: BoolArray  # whether the replication has stopped, (R,)
     replications: IntArray
     feature_set: IntArray
     features: FloatArray = shared()  # (n_sets, K, N)
@@ -70,7 +54,8 @@ class GifaState:
 class Gifa:
     r"""A gap-index focused algorithm for Top-m identification with fixed confidence ([1]_, Algorithm 1).
 
-    The presets below fill in the parts of Table 1.
+    The presets below fill in the parts of Table 1. Raises ValueError for a value out of range, or a selection rule that
+    needs features with an index that has none.
 
     Parameters
     ----------
@@ -112,11 +97,6 @@ class Gifa:
         pull late (:math:`\tau^{UGapE}`), and return the old J, as the authors' code does.
     index_time_ahead : bool
         *Deviation*: without initialisation, evaluate :math:`C_{t}` at t + 1, as the authors' code does.
-
-    Raises
-    ------
-    ValueError
-        For a value out of range, or a selection rule that needs features with an index that has none.
     """
 
     label: str

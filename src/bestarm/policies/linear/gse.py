@@ -40,6 +40,7 @@ class Gse(StagePolicy):
 
     In each of :math:`s=\lceil\log_\eta K\rceil` stages pull the live arms :math:`\lfloor B/s\rfloor` times in all, fit
     the model to this stage's rewards, keep the :math:`\lceil|\mathcal A|/\eta\rceil` arms with the largest estimates.
+    Raises ValueError for a value out of range.
 
     Parameters
     ----------
@@ -79,11 +80,6 @@ class Gse(StagePolicy):
         keep what the line search leaves them; as written they get no weight.
     keeps_rewards : bool
         *Ablation*: fit the model to the rewards of all stages; [1]_ uses those of the last one only.
-
-    Raises
-    ------
-    ValueError
-        For a value out of range.
     """
 
     budget: int

@@ -62,21 +62,11 @@ def learn_disjoint(
 
 @dataclass(kw_only=True)
 class LinUcbState(ArmSpace):
-    r"""The state of LinUCB for R replications; if disjoint only ``variances``, :math:`x_i^\top A_i^{-1} x_i`.
+    r"""The state of LinUCB for R replications; if disjoint only ``variances``, :math:`x_i^\top A_i^{-1} x_i`."""
 
-    Attributes
-    ----------
-    means : ndarray, shape (R, K)
-        Estimated means.
-    pulls : ndarray of int64, shape (R, K)
-        Successful pulls of each arm.
-    spent : ndarray of int64, shape (R,)
-        Pulls that were asked for, failed ones included.
-    """
-
-    means: FloatArray
-    pulls: IntArray
-    spent: IntArray
+    means: FloatArray  # estimated means, (R, K)
+    pulls: IntArray  # successful pulls of each arm, (R, K)
+    spent: IntArray  # pulls that were asked for, failed ones included, (R,)
     replications: IntArray
     key: np.uint64 = shared()
 
@@ -87,7 +77,7 @@ class LinUcb:
 
     Pulls the arm with the largest :math:`x^\top\hat\theta + \alpha\sqrt{x^\top A^{-1}x}`, where :math:`A = \rho I +
     \sum x x^\top` and :math:`\hat\theta = A^{-1}\sum x y`; all arms share it. The first pull, without data, is of a
-    longest arm.
+    longest arm. Raises ValueError for a value out of range.
 
     Parameters
     ----------
@@ -105,11 +95,6 @@ class LinUcb:
         *Deviation*: one ridge regression for each arm, so that no arm tells anything of another; the authors' code.
     ties_in_order : bool
         *Deviation*: of equal arms take the first, as the authors' code does; so the order of the arms matters.
-
-    Raises
-    ------
-    ValueError
-        For a value out of range.
     """
 
     budget: int

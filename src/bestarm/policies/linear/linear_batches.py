@@ -57,28 +57,12 @@ def optimistic_batches(
     Given u, the best batch has the largest :math:`\hat\theta^\top a+u^\top Ma`; given the batch, the best u is
     :math:`Ms/\|Ms\|`. The value never falls. The starts are the directions of the arms with the largest index
     :math:`\hat\theta^\top a+\|Ma\|`; the largest value is kept. For one arm it is the exact maximum, for more a local
-    one.
-
-    Parameters
-    ----------
-    features, feature_set : ndarray, shapes (n_sets, n_arms, d) and (R,)
-        Arms, and which set of them each replication has.
-    estimate, widths : ndarray, shapes (R, d) and (R, d, d)
-        Centre of the plausible parameters, and M.
-    available, order : ndarray, shape (R, n_arms)
-        Arms not yet pulled, at least ``size`` in each row; random draws that break ties.
-    size, n_starts : int
-        Arms of a batch; starts of the alternation.
-
-    Returns
-    -------
-    chosen : ndarray of int64, shape (R, size)
-        Batches.
-    values : ndarray, shape (R,)
-        What they promise.
-    models : ndarray, shape (R, d)
-        The optimistic parameters, with which the promise is that sum over the batch.
-    """
+    one. ``features``, ``feature_set`` (ndarray, shapes (n_sets, n_arms, d) and (R,)): arms, and which set of them each
+    replication has; ``estimate``, ``widths`` (ndarray, shapes (R, d) and (R, d, d)): centre of the plausible
+    parameters, and M; ``available``, ``order`` (ndarray, shape (R, n_arms)): arms not yet pulled, at least ``size`` in
+    each row; random draws that break ties; ``size``, ``n_starts``: arms of a batch; starts of the alternation. Returns
+    batches, shape (R, size), what they promise, (R,), and the optimistic parameters, (R, d), with which the promise is
+    that sum over the batch."""
     n_rows, n_features = estimate.shape
     chosen = np.empty((n_rows, size), dtype=np.int64)
     values, models = np.empty(n_rows), estimate.copy()

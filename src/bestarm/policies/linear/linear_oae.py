@@ -23,15 +23,12 @@ from bestarm.settings import check_settings
 class LinearOae(LinearSearch):
     r"""Vanilla OAE: the batch of which a plausible function promises most ([1]_, Equation 1, :math:`\gamma_t=0`).
 
+    Raises ValueError for a setting out of its range.
+
     Parameters
     ----------
     starts : int
         Starts of the alternation, see `optimistic_batches`.
-
-    Raises
-    ------
-    ValueError
-        For a setting out of its range.
     """
 
     starts: int = 50
@@ -57,23 +54,11 @@ class EllipsoidOae(LinearOae):
     r"""Vanilla OAE under misspecification: parameters with squared errors of at most :math:`\gamma_t=(t-1)b\omega^2`.
 
     The set :math:`\|X\theta-y\|^2+\lambda|\theta|^2\leq\gamma_t+\lambda` contains all those with :math:`|\theta|\leq1`,
-    and for :math:`\gamma_t=0`, :math:`\lambda\to0` it is the ball of `LinearOae`.
+    and for :math:`\gamma_t=0`, :math:`\lambda\to0` it is the ball of `LinearOae`. Raises ValueError for a negative
+    error or a ridge that is not positive."""
 
-    Parameters
-    ----------
-    omega : float
-        :math:`\omega`, the largest error of the best function.
-    ridge : float
-        :math:`\lambda`.
-
-    Raises
-    ------
-    ValueError
-        For a negative error or a ridge that is not positive.
-    """
-
-    omega: float = 0.0
-    ridge: float = 1e-6
+    omega: float = 0.0  # the largest error of the best function
+    ridge: float = 1e-6  # lambda
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -126,21 +111,10 @@ class LinearSeq(LinearSearch):
 class LinearDiverse(LinearSearch):
     r"""Algorithm 2: the most that each arm may be worth, plus the log determinant of a kernel over the batch.
 
-    Parameters
-    ----------
-    diversity : float
-        :math:`\lambda_{div}`.
-    kernel : {"direction", "affine", "rbf"}
-        See `bestarm.designs.diverse_batch`.
+    Raises ValueError if the weight is not positive."""
 
-    Raises
-    ------
-    ValueError
-        If the weight is not positive.
-    """
-
-    diversity: float = 1.0
-    kernel: Kernel = "direction"
+    diversity: float = 1.0  # lambda_div
+    kernel: Kernel = "direction"  # see `bestarm.designs.diverse_batch`
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -160,21 +134,10 @@ class LinearDiverse(LinearSearch):
 class LinearLogDet(LinearSearch):
     r"""As `LinearDiverse`, with the log determinant of what is not yet known about the arms of the batch.
 
-    Parameters
-    ----------
-    diversity : float
-        :math:`\lambda_{div}`.
-    noise : float
-        s, the scale of :math:`\log\det(I+s^{-2}MB^\top BM^\top)`.
+    Raises ValueError if one of them is not positive."""
 
-    Raises
-    ------
-    ValueError
-        If one of them is not positive.
-    """
-
-    diversity: float = 1.0
-    noise: float = 0.01
+    diversity: float = 1.0  # lambda_div
+    noise: float = 0.01  # s, the scale of log det(I + s^-2 MB'BM')
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -26,17 +26,10 @@ def learn_directions(
 ) -> None:
     """Add new directions and what is known of the parameter along them, by Gram and Schmidt, twice for accuracy.
 
-    Parameters
-    ----------
-    x : ndarray, shape (R, b, d)
-        Arms of a batch.
-    rewards : ndarray, shape (R, b)
-        Their rewards; NaN teaches nothing.
-    resolution : float
-        An arm so close to the span of the basis adds nothing.
-    basis, rank, estimate : ndarray, shapes (R, d, d), (R,), (R, d)
-        Orthonormal rows, how many there are, and the parameter's projection; changed in place.
-    """
+    ``x`` (ndarray, shape (R, b, d)): arms of a batch; ``rewards`` (ndarray, shape (R, b)): their rewards; NaN teaches
+    nothing; ``resolution``: an arm so close to the span of the basis adds nothing; ``basis``, ``rank``, ``estimate``
+    (ndarray, shapes (R, d, d), (R,), (R, d)): orthonormal rows, how many there are, and the parameter's projection;
+    changed in place."""
     for r in range(len(x)):
         for i in range(x.shape[1]):
             if rank[r] == x.shape[2] or np.isnan(rewards[r, i]):
@@ -57,29 +50,19 @@ def learn_directions(
 
 @dataclass(kw_only=True)
 class LinearState(BatchState):
-    r"""The state of a linear search.
+    """The state of a linear search."""
 
-    Attributes
-    ----------
-    basis : ndarray, shape (R, d, d)
-        Orthonormal rows that span what was pulled, the first ``rank`` of each replication.
-    rank : ndarray of int64, shape (R,)
-        Directions known.
-    estimate : ndarray, shape (R, d)
-        The parameter's projection on them, :math:`\theta^0_t`.
-    hope : ndarray, shape (R,)
-        What the last chosen batch promised.
-    """
-
-    basis: FloatArray
-    rank: IntArray
-    estimate: FloatArray
-    hope: FloatArray
+    basis: FloatArray  # orthonormal rows that span what was pulled, the first ``rank`` of each replication, (R, d, d)
+    rank: IntArray  # directions known, (R,)
+    estimate: FloatArray  # the parameter's projection on them, theta_t^0, (R, d)
+    hope: FloatArray  # what the last chosen batch promised, (R,)
 
 
 @dataclass(frozen=True)
 class LinearSearch(BatchSearch):
     r"""What searches with linear functions :math:`|\theta|\leq1` have in common.
+
+    Raises ValueError for an unknown first batch or a resolution that is not positive.
 
     Parameters
     ----------
@@ -88,11 +71,6 @@ class LinearSearch(BatchSearch):
     resolution : float
         An arm at most so far from the span of those pulled teaches no direction. At 0, a batch of almost equal arms
         would reveal the parameter by their tiny differences.
-
-    Raises
-    ------
-    ValueError
-        For an unknown first batch or a resolution that is not positive.
     """
 
     first: First = "random"
@@ -149,13 +127,7 @@ class LinearSearch(BatchSearch):
     def width(self, state: LinearState, arms: IntArray) -> FloatArray:
         r"""Return :math:`r_t(a)` of Appendix D.2, by how much two plausible functions may differ at arms, shape (R, b).
 
-        Parameters
-        ----------
-        state : LinearState
-            What is known.
-        arms : ndarray of int64, shape (R, b)
-            Arms; at each it is :math:`2\|Ma\|`.
-        """
+        ``state``: what is known; ``arms`` (ndarray of int64, shape (R, b)): arms; at each it is :math:`2\|Ma\|`."""
         wide = state.features[state.feature_set[:, None], arms] @ self.plausible(state)[1].swapaxes(1, 2)
         return np.asarray(2.0 * np.linalg.norm(wide, axis=2))
 

@@ -164,21 +164,11 @@ def closest_alternative(
 
     For each pair of an arm inside the answer and one outside there are two bounds on the value: without structure, the
     two arms alone move to their weighted mean; at most, the linear part alone moves. Pairs are solved in the order of
-    the first, which is exact where the models hold it, until it exceeds the best value found ([1]_, Section 3).
-
-    Parameters
-    ----------
-    x, weights, means : ndarray, shapes (K, d), (K,) and (K,)
-        Arms, how often each is pulled, and their means, which the models hold.
-    inside : ndarray of bool, shape (K,)
-        The answer: the m arms with the largest means.
-    level : float
-        c, the largest deviation from linearity, in units of reward.
-    theta : ndarray, shape (d,)
-        A parameter near that of the means; start of the solver.
-    enough : float
-        A model at most so far is returned at once.
-    """
+    the first, which is exact where the models hold it, until it exceeds the best value found ([1]_, Section 3). ``x``,
+    ``weights``, ``means`` (ndarray, shapes (K, d), (K,) and (K,)): arms, how often each is pulled, and their means,
+    which the models hold; ``inside`` (ndarray of bool, shape (K,)): the answer: the m arms with the largest means;
+    ``level``: c, the largest deviation from linearity, in units of reward; ``theta`` (ndarray, shape (d,)): a parameter
+    near that of the means; start of the solver; ``enough``: a model at most so far is returned at once."""
     n_arms, n_features = x.shape
     w = np.maximum(weights, _SMALLEST_SHARE * weights.max())
     inverse, leverage = np.empty((n_features, n_features)), np.empty(n_arms)
@@ -295,7 +285,8 @@ class MisLid:
     Choices where [1]_ leaves some, most of them those of the authors' experiments: one learner for all answers; the
     arm is drawn by its weights; gains use :math:`\ln t` as confidence width and are at most that. Every arm is pulled
     once first, where the authors pull a barycentric spanner. At c = 0 the authors' recorded mean of pulls is missed by
-    500 runs (z = -2.2 with both standard errors) and met by 3,000 (z = -1.7), a size chosen after that was seen.
+    500 runs (z = -2.2 with both standard errors) and met by 3,000 (z = -1.7), a size chosen after that was seen. Raises
+    ValueError for a value out of range.
 
     Parameters
     ----------
@@ -315,11 +306,6 @@ class MisLid:
         the smaller one of a linear and of an unstructured model.
     label : str
         Name in the paper; keys the draws.
-
-    Raises
-    ------
-    ValueError
-        For a value out of range.
     """
 
     n_best: int

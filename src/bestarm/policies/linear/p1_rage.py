@@ -60,7 +60,8 @@ class P1Rage:
     *Deviations*: the authors' script makes its first design after one pull, here :math:`\hat\theta=0` makes it, which
     eliminates nothing; what the division leaves of the budget goes to the last epoch. The pulls of an epoch come as
     counts: who expects drift makes them in random order. An epoch costs a design for each different set of arms in a
-    phase: :math:`O(n^2d+Kd^2+d^3)` a step for n arms, at most 300 steps; a pull costs :math:`O(\log K)`.
+    phase: :math:`O(n^2d+Kd^2+d^3)` a step for n arms, at most 300 steps; a pull costs :math:`O(\log K)`. Raises
+    ValueError for a budget below the number of epochs, or arms that are all the same.
 
     Parameters
     ----------
@@ -68,11 +69,6 @@ class P1Rage:
         B, at least the number of epochs.
     label : str
         Name in the paper; keys the random choices.
-
-    Raises
-    ------
-    ValueError
-        For a budget below the number of epochs, or arms that are all the same.
     """
 
     budget: int

@@ -95,7 +95,8 @@ class Peace(StagePolicy):
     In each of :math:`\lfloor\log_2K\rfloor` stages spread :math:`\lfloor B/\lfloor\log_2K\rfloor\rfloor` pulls by the
     design that makes :math:`E\max_z(z_0-z)^\top A(\lambda)^{-1/2}\xi/(b+\hat\theta^\top(z_0-z))` small, where
     :math:`\hat\theta` comes from the stage before and :math:`z_0` is its best arm; then keep half of the arms by least
-    squares on the stage's rewards. The objective is that of the fixed-confidence algorithm of [1]_.
+    squares on the stage's rewards. The objective is that of the fixed-confidence algorithm of [1]_. Raises ValueError
+    for a value out of range.
 
     Parameters
     ----------
@@ -114,11 +115,6 @@ class Peace(StagePolicy):
         *Deviation*: the sum of T + 1 iterates is divided by T, as in the authors' code, so a stage can overspend.
     ties_by_rank, blank_keeps_order : bool
         *Deviations*: see `bestarm.policies.linear.gse.Gse`.
-
-    Raises
-    ------
-    ValueError
-        For a value out of range.
     """
 
     budget: int

@@ -55,7 +55,8 @@ class PeaceAllArms:
     *Deviations*: 256 normal draws and their negatives, the same for all runs and rounds, stand for the expectation, and
     designs are solved to within about 1%; [1]_ uses stochastic gradients. What the division into rounds leaves of the
     budget is not pulled. A round costs a design for each different set of live arms, and up to :math:`\log_2K` more to
-    find the prefix: :math:`O(Kd^2+256Kd+d^3)` a step, at most 200 steps; a pull costs nothing.
+    find the prefix: :math:`O(Kd^2+256Kd+d^3)` a step, at most 200 steps; a pull costs nothing. Raises ValueError for a
+    budget below the number of rounds, or arms that are all the same.
 
     Parameters
     ----------
@@ -63,11 +64,6 @@ class PeaceAllArms:
         B, at least the number of rounds.
     label : str
         Name in tables; keys the random choices.
-
-    Raises
-    ------
-    ValueError
-        For a budget below the number of rounds, or arms that are all the same.
     """
 
     budget: int

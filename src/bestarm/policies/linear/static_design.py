@@ -96,7 +96,8 @@ class StaticGOptimal(_Static):
 
     B pulls by the design that makes :math:`\max_ax_a^\top A(\lambda)^{-1}x_a` smallest, solved within 1% and rounded
     by efficient apportionment, then least squares. No pull is random, unlike in studies that draw arms from the design.
-    The design costs :math:`O(Kd+d^2)` a step for each set of features, a pull nothing.
+    The design costs :math:`O(Kd+d^2)` a step for each set of features, a pull nothing. Raises ValueError for a budget
+    that is too small, or arms that are all the same.
 
     Parameters
     ----------
@@ -104,11 +105,6 @@ class StaticGOptimal(_Static):
         B, at least the number of arms that the design pulls.
     label : str
         Name in tables; keys the random choices.
-
-    Raises
-    ------
-    ValueError
-        For a budget that is too small, or arms that are all the same.
     """
 
     budget: int
@@ -131,7 +127,8 @@ class OracleAllocation(_Static):
     B pulls by :math:`\arg\min_\lambda\max_{x\neq x^*}\|x^*-x\|^2_{A(\lambda)^{-1}}/\Delta_x^2`, the design of the lower
     bound, then least squares: only the design knows the means. Solved within 2%, weights below a thousandth of
     the uniform one dropped, rounded by efficient apportionment. The design costs :math:`O(Kd^2+d^3)` a step, at most
-    300, for each different row of means; a pull costs nothing.
+    300, for each different row of means; a pull costs nothing. Raises ValueError without true means, for means that do
+    not fit the arms or are all the same, a budget that is too small, or arms that are all the same.
 
     Parameters
     ----------
@@ -141,12 +138,6 @@ class OracleAllocation(_Static):
         The true mean of each arm, shape (K,); or one row for each replication, shape (R, K). They need not be linear.
     label : str
         Name in tables; keys the random choices.
-
-    Raises
-    ------
-    ValueError
-        Without true means, for means that do not fit the arms or are all the same, a budget that is too small, or arms
-        that are all the same.
     """
 
     budget: int

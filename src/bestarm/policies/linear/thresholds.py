@@ -28,21 +28,9 @@ def linear_threshold(arms: Arms, delta: float, sigma: float, regulariser: float,
 
     With the design matrix :math:`\rho I + \sum_a N_a x_a x_a^\top` it is :math:`\sqrt{2\ln(1/\delta) + N\ln(1 + (t+1)
     L^2/(\rho N))} + \sqrt{\rho}\,S/\sigma`. The paper prints :math:`\lambda^2` in the logarithm and
-    :math:`\sqrt\lambda` in the bias; :math:`\rho=\lambda^2` makes the two agree.
-
-    Parameters
-    ----------
-    arms : Arms
-        Give N and :math:`L = \max_a \|x_a\|`.
-    delta : float
-        Risk.
-    sigma : float
-        Sub-Gaussian scale of the noise, in units of reward.
-    regulariser : float
-        :math:`\rho > 0`.
-    norm_bound : float
-        S, a bound on the norm of the parameter.
-    """
+    :math:`\sqrt\lambda` in the bias; :math:`\rho=\lambda^2` makes the two agree. ``arms``: give N and :math:`L = \max_a
+    \|x_a\|`; ``delta``: risk; ``sigma``: sub-Gaussian scale of the noise, in units of reward; ``regulariser``:
+    :math:`\rho > 0`; ``norm_bound``: S, a bound on the norm of the parameter."""
     n = arms.n_features
     longest = np.atleast_1d((arms.features**2).sum(axis=-1).max(axis=-1))  # of each set of features
     bias = np.sqrt(regulariser) * norm_bound / sigma

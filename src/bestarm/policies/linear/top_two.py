@@ -1,5 +1,10 @@
 r"""Top-two Thompson sampling with a fixed budget, for means that are nearly linear.
 
+Rewards are in units of the noise's standard deviation. Given the variance :math:`\tau^2` of the own effects, the mean
+of n rewards of an arm is :math:`x^\top\theta` with noise of variance :math:`\tau^2+1/n`, so its weight is
+:math:`w=n/(1+n\tau^2)`. The covariance of the arms' linear parts is kept as :math:`ZZ^\top`, their means as
+:math:`\ell`.
+
 References
 ----------
 .. [1] Russo. "Simple Bayesian Algorithms for Best-Arm Identification". Operations Research 2020, COLT 2016. Top-two
@@ -11,14 +16,24 @@ References
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, shared
-from bestarm.policies.linear import top_two_round
-from bestarm.policies.linear.fixed_budget import check_budget
+from bestarm.models.regression import design, dot
+from bestarm.policies.linear.fixed_budget import check_budget, largest
 from bestarm.settings import check_settings
-from bestarm.streams import Streams
+from bestarm.streams import Streams, standard_normal, uniform
+
+# variances of the own effects, and of an arm's linear part before any reward, that are tried
+_OWN = np.array([0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0])
+_LINEAR = 10.0 ** np.linspace(-1.0, 2.0, 10)
+GRID = (len(_OWN), len(_LINEAR))
+_PARSIMONY = np.log(len(_OWN) - 1.0)  # own effects have half of the prior, none of them the other
+_SPREAD = 0.7  # of the draws, in standard deviations of the posterior
+_NEGLIGIBLE = 1e-12
 
 
 @dataclass
@@ -26,7 +41,7 @@ class TopTwoState:
     r"""The state of the policy for R replications, in units of :math:`\sigma`.
 
     ``own`` is :math:`\tau^2`, (R,); ``pulls`` are those that succeeded and ``sums`` their rewards, (R, K); ``roots``
-    and ``lines``, of shapes (R, K, d) and (R, K), are Z and :math:`\ell` of `top_two_round`; ``next_fit`` is the number
+    and ``lines``, of shapes (R, K, d) and (R, K), are Z and :math:`\ell` of the module; ``next_fit`` is the number
     of pulls at which the variances are fitted next. ``features``, (n_sets, K, d), are in coordinates of their span.
     """
 
@@ -42,6 +57,179 @@ class TopTwoState:
     features: FloatArray = shared()
     tie_key: np.uint64 = shared()
     sample_key: np.uint64 = shared()
+
+
+class Known(NamedTuple):
+    """The fields of `TopTwoState` that the rewards change."""
+
+    own: FloatArray
+    pulls: IntArray
+    sums: FloatArray
+    roots: FloatArray
+    lines: FloatArray
+
+
+@njit(cache=True)
+def fit(
+    x: FloatArray, pulls: IntArray, sums: FloatArray, roots: FloatArray, lines: FloatArray, noise: FloatArray
+) -> float:
+    """Write Z and the means of the linear parts for two variances of the grid, and return that of the own effects.
+
+    They maximise the log posterior plus ``noise``, of the grid's shape: zeros find the likeliest, Gumbel variables draw
+    from the posterior. Without rewards it is the largest variance of the linear parts, without own effects.
+    """
+    d, largest_value, own = x.shape[1], -np.inf, 0.0
+    squared_norm = max((x**2).sum() / len(x), 1e-300)
+    values, vectors = np.zeros(d), np.eye(d)
+    weighed, ridge = np.zeros(d), squared_norm / _LINEAR[-1]
+    for i_own, tried in enumerate(_OWN):
+        # X'WX, X'Wy and the part of the log posterior without them
+        weights, target, constant = pulls / (1.0 + pulls * tried), np.zeros(d), -_PARSIMONY * (tried > 0.0)
+        for k in range(len(x)):
+            if pulls[k] > 0:
+                weight, y = weights[k], sums[k] / pulls[k]
+                constant += 0.5 * (np.log(weight) - weight * y * y)
+                for i in range(d):
+                    target[i] += weight * y * x[k, i]
+        e, q = np.linalg.eigh(design(x, weights, 0.0))
+        rotated = q.T @ target
+        for i_linear, linear in enumerate(_LINEAR):
+            rho, value = squared_norm / linear, constant + noise[i_own, i_linear]
+            for i in range(d):
+                value += 0.5 * (rotated[i] ** 2 / (max(e[i], 0.0) + rho) - np.log(max(e[i], 0.0) / rho + 1.0))
+            if value > largest_value and pulls.sum() > 0:
+                largest_value, own, ridge = value, tried, rho
+                values, vectors, weighed = e, q, rotated
+    scale = 1.0 / np.sqrt(np.maximum(values, 0.0) + ridge)
+    roots[:] = (x @ np.ascontiguousarray(vectors)) * scale
+    lines[:] = roots @ (weighed * scale)
+    return own
+
+
+@njit(cache=True)
+def posterior(
+    own: float,
+    pulls: IntArray,
+    sums: FloatArray,
+    roots: FloatArray,
+    lines: FloatArray,
+    kept: FloatArray,
+    means: FloatArray,
+    variances: FloatArray,
+) -> None:
+    """Write the share of each arm's mean that its linear part has, the means, and their variances."""
+    for k in range(len(lines)):
+        # the other share is that of the arm's own rewards
+        kept[k] = 1.0 / (1.0 + pulls[k] * own)
+        means[k] = kept[k] * (lines[k] + own * sums[k])
+        variances[k] = kept[k] ** 2 * dot(roots[k], roots[k]) + own * kept[k]
+
+
+@njit(cache=True)
+def choose(
+    known: Known, tie_key: np.uint64, sample_key: np.uint64, replications: IntArray, spent: IntArray, arms: IntArray
+) -> None:
+    """Write the arm to pull of every replication, shape (R, 1)."""
+    own, pulls, sums, roots, lines = known
+    n_replications, n_arms, d = roots.shape
+    kept, means, variances = np.empty(n_arms), np.empty(n_arms), np.empty(n_arms)
+    values, other, z = np.empty(n_arms), np.ones(n_arms, dtype=np.bool_), np.empty(d)
+    for r in range(n_replications):
+        replication, time, root = replications[r], spent[r], roots[r]
+        posterior(own[r], pulls[r], sums[r], root, lines[r], kept, means, variances)
+        if time < d:
+            arms[r, 0] = largest(variances, other, False, tie_key, replication, time, 0)
+            continue
+        # the leader is the best arm of a draw from the posterior
+        for i in range(d):
+            z[i] = _SPREAD * standard_normal(sample_key, replication, time, i)
+        for k in range(n_arms):
+            values[k] = means[k] + kept[k] * dot(root[k], z)
+            if own[r] > 0.0:
+                values[k] += _SPREAD * np.sqrt(own[r] * kept[k]) * standard_normal(sample_key, replication, time, d + k)
+        leader = largest(values, other, False, tie_key, replication, time, 1)
+        # the challenger is the arm that is most likely better than it
+        for k in range(n_arms):
+            spread = variances[leader] + variances[k] - 2.0 * kept[leader] * kept[k] * dot(root[leader], root[k])
+            gap = max(means[leader] - means[k], 0.0)
+            values[k] = -(gap**2) / spread if spread > _NEGLIGIBLE * variances[leader] else -np.inf
+        other[leader] = False
+        challenger = largest(values, other, False, tie_key, replication, time, 2)
+        other[leader] = True
+        # pulled is the arm that lessens the variance of their difference most
+        z[:] = kept[leader] * root[leader] - kept[challenger] * root[challenger]
+        most = 0.0
+        for k in range(n_arms):
+            covariance = kept[k] * dot(root[k], z)
+            if k == leader:
+                covariance += own[r] * kept[k]
+            elif k == challenger:
+                covariance -= own[r] * kept[k]
+            values[k] = covariance**2 / (1.0 + variances[k])
+            most = max(most, values[k])
+        if most > 0.0:
+            values /= most
+        arms[r, 0] = largest(values, other, False, tie_key, replication, time, 3)
+
+
+@njit(cache=True)
+def learn(
+    features: FloatArray,
+    feature_set: IntArray,
+    budget: int,
+    known: Known,
+    spent: IntArray,
+    next_fit: IntArray,
+    asked: Ask,
+    totals: FloatArray,
+    sample_key: np.uint64,
+    replications: IntArray,
+) -> None:
+    """Learn the rewards of a round in place; draw the variances anew when half as many pulls more were spent."""
+    own, pulls, sums, roots, lines = known
+    arms, counts = asked
+    for r in range(len(pulls)):
+        root, line, before = roots[r], lines[r], spent[r]
+        for j in range(arms.shape[1]):
+            n, a = counts[r, j], arms[r, j]
+            spent[r] += n
+            if n == 0 or np.isnan(totals[r, j]):
+                continue
+            weight, target = pulls[r, a] / (1.0 + pulls[r, a] * own[r]), sums[r, a] / (1.0 + pulls[r, a] * own[r])
+            pulls[r, a] += n
+            sums[r, a] += totals[r, j]
+            shrunk = 1.0 / (1.0 + pulls[r, a] * own[r])
+            gain, surprise = pulls[r, a] * shrunk - weight, sums[r, a] * shrunk - target
+            # the update of Sherman and Morrison, of the square root: Z (I - c u u')
+            u = root[a].copy()
+            q = dot(u, u)
+            surprise = (surprise - gain * line[a]) / (1.0 + gain * q)
+            c = (1.0 - 1.0 / np.sqrt(1.0 + gain * q)) / q if q > 0.0 else 0.0
+            for k in range(len(line)):
+                along = dot(root[k], u)
+                line[k] += along * surprise
+                for i in range(len(u)):
+                    root[k, i] -= c * along * u[i]
+        if spent[r] > before and (spent[r] >= next_fit[r] or spent[r] >= budget):
+            noise = np.zeros(GRID)
+            for i in range(noise.size if spent[r] < budget else 0):
+                number = len(line) + root.shape[1] + i  # after those that draw arms
+                noise.flat[i] = -np.log(-np.log(uniform(sample_key, replications[r], spent[r], number)))
+            own[r] = fit(features[feature_set[r]], pulls[r], sums[r], root, line, noise)
+            next_fit[r] = spent[r] + spent[r] // 2 + 1
+
+
+@njit(cache=True)
+def best(known: Known, key: np.uint64, replications: IntArray, spent: IntArray) -> IntArray:
+    """Return the arm with the largest posterior mean, shape (R, 1)."""
+    own, pulls, sums, roots, lines = known
+    n_arms = lines.shape[1]
+    kept, means, variances = np.empty(n_arms), np.empty(n_arms), np.empty(n_arms)
+    everything, found = np.ones(n_arms, dtype=np.bool_), np.empty((len(lines), 1), dtype=np.int64)
+    for r in range(len(lines)):
+        posterior(own[r], pulls[r], sums[r], roots[r], lines[r], kept, means, variances)
+        found[r, 0] = largest(means, everything, False, key, replications[r], spent[r], 4)
+    return found
 
 
 @dataclass(frozen=True)
@@ -63,6 +251,7 @@ class TopTwo:
 
     *Deviations*: [1]_ and [2]_ have independent arms, draw with whole standard deviations and pull one of the two; the
     posterior of [3]_ has neither drawn variances nor own effects. A pull costs O(K d), a fit O(K d² + d³), d at most K.
+    Raises ValueError for a value out of range.
 
     Parameters
     ----------
@@ -72,11 +261,6 @@ class TopTwo:
         Standard deviation of the noise, in units of reward.
     label : str
         Name; keys the random choices.
-
-    Raises
-    ------
-    ValueError
-        For a value out of range.
     """
 
     budget: int
@@ -111,22 +295,22 @@ class TopTwo:
             tie_key=streams.key(f"ties of {self.label}"),
             sample_key=streams.key(f"draws of {self.label}"),
         )
-        noise = np.zeros(top_two_round.GRID)
+        noise = np.zeros(GRID)
         for r, s in enumerate(feature_set):
-            top_two_round.fit(features[s], state.pulls[r], state.sums[r], state.roots[r], state.lines[r], noise)
+            fit(features[s], state.pulls[r], state.sums[r], state.roots[r], state.lines[r], noise)
         return state
 
     def ask(self, state: TopTwoState) -> Ask:
         """Choose an arm where budget is left."""
         arms = np.empty((len(state.spent), 1), dtype=np.int64)
-        top_two_round.choose(_known(state), state.tie_key, state.sample_key, state.replications, state.spent, arms)
+        choose(_known(state), state.tie_key, state.sample_key, state.replications, state.spent, arms)
         return Ask(arms, (state.spent < self.budget)[:, None].astype(np.int64))
 
     def tell(self, state: TopTwoState, asked: Ask, totals: FloatArray) -> None:
         """Update the posterior; a total that is NaN (a failed evaluation) teaches nothing and costs its pulls."""
         features, keys = (state.features, state.feature_set), (state.sample_key, state.replications)
         rewards, spent = totals / self.sigma, (state.spent, state.next_fit)
-        top_two_round.learn(*features, self.budget, _known(state), *spent, asked, rewards, *keys)
+        learn(*features, self.budget, _known(state), *spent, asked, rewards, *keys)
 
     def finished(self, state: TopTwoState) -> BoolArray:
         """Return which replications have spent their budget."""
@@ -134,8 +318,8 @@ class TopTwo:
 
     def recommend(self, state: TopTwoState) -> IntArray:
         """Return the arm with the largest posterior mean, shape (R, 1)."""
-        return top_two_round.best(_known(state), state.tie_key, state.replications, state.spent)
+        return best(_known(state), state.tie_key, state.replications, state.spent)
 
 
-def _known(state: TopTwoState) -> top_two_round.Known:
-    return top_two_round.Known(state.own, state.pulls, state.sums, state.roots, state.lines)
+def _known(state: TopTwoState) -> Known:
+    return Known(state.own, state.pulls, state.sums, state.roots, state.lines)

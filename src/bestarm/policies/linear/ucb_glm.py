@@ -1,5 +1,7 @@
 r"""UCB-GLM with a fixed budget: the baseline of the GSE paper for logistic rewards.
 
+A round computes everything from the counts and totals of the arms, in O(K d^2).
+
 References
 ----------
 .. [1] Li, Lu, Zhou. "Provably Optimal Algorithms for Generalized Linear Contextual Bandits". ICML 2017. Algorithm 1,
@@ -8,18 +10,20 @@ References
 """
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
+from numba import njit
 
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, shared
-from bestarm.policies.linear import ucb_glm_round
-from bestarm.policies.linear.fixed_budget import check_budget, most_pulled
+from bestarm.models.regression import design, factorise, fit_logistic, linear_predictor, solve_lower
+from bestarm.policies.linear.fixed_budget import check_budget, largest, most_pulled
 from bestarm.settings import check_settings
-from bestarm.streams import Streams
+from bestarm.streams import Streams, uniform
 
 Opening = Literal["random", "each_arm"]
 _RANK_TOLERANCE = 1e-9
+_ROUNDING = 1e-9
 
 
 def theoretical_alpha(
@@ -36,35 +40,101 @@ def theoretical_alpha(
 
 @dataclass
 class UcbGlmState:
-    r"""The state of UCB-GLM for R replications.
+    """The state of UCB-GLM for R replications."""
 
-    Attributes
-    ----------
-    theta : ndarray, shape (R, d)
-        Last estimate, in coordinates of the arms' span, where the next search starts.
-    pulls, totals : ndarray, shape (R, K)
-        Successful pulls of each arm and the sums of their rewards.
-    spent : ndarray of int64, shape (R,)
-        Pulls that were asked for, failed ones included.
-    alpha : ndarray, shape (R,)
-        Factor of the bonus.
-    features : ndarray, shape (n_sets, K, d)
-        Coordinates of the arms in their span; the last are 0 where a set has less than the highest rank.
-    ranks : ndarray of int64, shape (n_sets,)
-        Dimension of each span.
-    """
-
-    theta: FloatArray
-    pulls: IntArray
-    totals: FloatArray
-    spent: IntArray
-    alpha: FloatArray
+    theta: FloatArray  # last estimate, in coordinates of the arms' span, where the next search starts, (R, d)
+    pulls: IntArray  # successful pulls of each arm, (R, K)
+    totals: FloatArray  # the sums of their rewards, (R, K)
+    spent: IntArray  # pulls that were asked for, failed ones included, (R,)
+    alpha: FloatArray  # factor of the bonus, (R,)
     replications: IntArray
     feature_set: IntArray
-    features: FloatArray = shared()
-    ranks: IntArray = shared()
+    features: FloatArray = shared()  # coordinates of the arms in their span, 0 beyond its dimension, (n_sets, K, d)
+    ranks: IntArray = shared()  # dimension of each span, (n_sets,)
     key: np.uint64 = shared()
     initialised: bool = shared()
+
+
+class Knowledge(NamedTuple):
+    """The fields of `UcbGlmState` that a round reads; ``theta`` is changed in place."""
+
+    features: FloatArray
+    ranks: IntArray
+    feature_set: IntArray
+    pulls: IntArray
+    totals: FloatArray
+    theta: FloatArray
+    alpha: FloatArray
+    replications: IntArray
+    spent: IntArray
+    key: np.uint64
+
+
+@njit(cache=True)
+def is_at_least(matrix: FloatArray, level: float) -> bool:
+    """Return whether the smallest eigenvalue of a symmetric matrix reaches a level; for level 0, exceeds rounding.
+
+    Where it does, the matrix less the level has a Cholesky factor. Looks at the lower triangle.
+    """
+    rest = matrix.copy()
+    greatest = 0.0
+    for i in range(len(rest)):
+        greatest = max(greatest, rest[i, i])
+    for i in range(len(rest)):
+        rest[i, i] -= max(level * (1.0 - _ROUNDING), _ROUNDING * greatest)
+    return factorise(rest)
+
+
+@njit(cache=True)
+def choose(
+    known: Knowledge,
+    ridge: float,
+    regulariser: float,
+    least_eigenvalue: float,
+    root: bool,
+    in_order: bool,
+    stopped: BoolArray,
+    arms: IntArray,
+) -> None:
+    """Write a random arm while V is too small, else the one with the largest x' theta + bonus ([1]_), shape (R, 1)."""
+    features, ranks, feature_set, pulls, totals, theta, alpha, replications, spent, key = known
+    n_replications, n_arms = pulls.shape
+    index, everything = np.empty(n_arms), np.ones(n_arms, dtype=np.bool_)
+    for r in range(n_replications):
+        if stopped[r]:
+            continue
+        rank = ranks[feature_set[r]]
+        x, numbers = features[feature_set[r], :, :rank], pulls[r].astype(np.float64)
+        # V = regulariser I + sum_k N_k x_k x_k'
+        v = design(x, numbers, regulariser)
+        # [1]_, Algorithm 1: random arms until V is large enough
+        if not is_at_least(v, least_eigenvalue):
+            arms[r, 0] = int(n_arms * uniform(key, replications[r], spent[r], 2 * n_arms))
+            continue
+        # the maximum likelihood estimate, from the last one on
+        fit_logistic(x, numbers, totals[r], ridge, theta[r, :rank])
+        index[:] = linear_predictor(x, theta[r, :rank])
+        factorise(v)
+        column = np.empty(rank)
+        # x'theta + alpha |x|_{V^-1}, by the Cholesky factor of V
+        for k in range(n_arms):
+            column[:] = x[k]
+            solve_lower(v, column)
+            bonus = 0.0
+            for i in range(rank):
+                bonus += column[i] ** 2
+            index[k] += alpha[r] * (np.sqrt(bonus) if root else bonus)
+        arms[r, 0] = largest(index, everything, in_order, key, replications[r], spent[r], 0)
+
+
+@njit(cache=True)
+def tally(pulls: IntArray, sums: FloatArray, arms: IntArray, counts: IntArray, totals: FloatArray) -> None:
+    """Add what was pulled and what it paid to the counts and sums of the arms, in place."""
+    for r in range(len(pulls)):
+        for j in range(arms.shape[1]):
+            if counts[r, j] > 0 and not np.isnan(totals[r, j]):
+                pulls[r, arms[r, j]] += counts[r, j]
+                sums[r, arms[r, j]] += totals[r, j]
 
 
 @dataclass(frozen=True)
@@ -73,7 +143,8 @@ class UcbGlm:
 
     Pulls random arms until the smallest eigenvalue of :math:`V=\sum xx^\top` reaches 1, then the arm with the largest
     :math:`x^\top\hat\theta+\alpha\|x\|_{V^{-1}}`, where :math:`\hat\theta` maximises the likelihood of all rewards.
-    Arms are taken in coordinates of their span, so V can be inverted whatever the number of features.
+    Arms are taken in coordinates of their span, so V can be inverted whatever the number of features. Raises ValueError
+    for a value out of range; in `tell`, for rewards outside [0, 1].
 
     Parameters
     ----------
@@ -99,11 +170,6 @@ class UcbGlm:
     ridge : float
         Penalty :math:`\lambda\|\theta\|^2/2` of the likelihood, positive: without it the estimate does not exist while
         the rewards can be separated, as they always can be at the start.
-
-    Raises
-    ------
-    ValueError
-        For a value out of range; in `tell`, for rewards outside [0, 1].
     """
 
     budget: int
@@ -160,11 +226,11 @@ class UcbGlm:
             return Ask(arms, np.ones_like(arms))
         arms, stopped = np.zeros((n_replications, 1), dtype=np.int64), self.finished(state)
         least = self.least_eigenvalue if self.opening == "random" else 0.0
-        known = ucb_glm_round.Knowledge(
+        known = Knowledge(
             state.features, state.ranks, state.feature_set, state.pulls, state.totals, state.theta, state.alpha,
             state.replications, state.spent, state.key,
         )  # fmt: skip
-        ucb_glm_round.choose(known, self.ridge, self.regulariser, least, self.root, self.ties_in_order, stopped, arms)
+        choose(known, self.ridge, self.regulariser, least, self.root, self.ties_in_order, stopped, arms)
         return Ask(arms, (~stopped[:, None]).astype(np.int64))
 
     def tell(self, state: UcbGlmState, asked: Ask, totals: FloatArray) -> None:
@@ -177,7 +243,7 @@ class UcbGlm:
                 f"of arm {asked.arms[r, j]}; rescale the rewards, or take a policy for linear rewards such as LinUCB."
             )
         state.spent += asked.counts.sum(axis=1)
-        ucb_glm_round.tally(state.pulls, state.totals, asked.arms, asked.counts, totals)
+        tally(state.pulls, state.totals, asked.arms, asked.counts, totals)
         state.initialised = True
 
     def finished(self, state: UcbGlmState) -> BoolArray:

@@ -77,21 +77,11 @@ class NetworkSearch(BatchSearch):
     ) -> FloatArray:
         """Fit n networks for each replication and return their outputs for all arms, shape (R, n, n_arms).
 
-        Parameters
-        ----------
-        state : BatchState
-            What is known, and which arms are left.
-        rewards : ndarray, shape (R, n, n_known)
-            What each network is told.
-        optimism : ndarray, shape (n,)
-            Strength of each network's regulariser.
-        objective : {"avg", "sum", "hinge", "softmax"}
-            The regulariser.
-        arms, n_observed : ndarray of int64, optional
-            What the rewards belong to, where that is not what was observed.
-        place : int
-            Which fit of this round it is; it keys the draws.
-        """
+        ``state``: what is known, and which arms are left; ``rewards`` (ndarray, shape (R, n, n_known)): what each
+        network is told; ``optimism`` (ndarray, shape (n,)): strength of each network's regulariser; ``objective``
+        ({"avg", "sum", "hinge", "softmax"}): the regulariser; ``arms``, ``n_observed`` (ndarray of int64): what the
+        rewards belong to, where that is not what was observed; ``place``: which fit of this round it is; it keys the
+        draws."""
         n_rows, n, _ = rewards.shape
         row = np.repeat(np.arange(n_rows), n)
         n_pool = state.available.sum(axis=1)
@@ -121,6 +111,8 @@ class NetworkSearch(BatchSearch):
 class Oae(NetworkSearch):
     r"""Greedy, MeanOpt, HingePNorm, MaxOpt: one network, regularised towards optimism ([1]_, Equation 3).
 
+    Raises ValueError for a negative strength, or a setting out of its range.
+
     Parameters
     ----------
     objective : {"avg", "hinge", "softmax", "sum"}
@@ -131,11 +123,6 @@ class Oae(NetworkSearch):
         :math:`\lambda_{div}` of DetD; by default the batch is that of the largest outputs.
     kernel : {"direction", "affine", "rbf"}
         Of DetD, see `bestarm.designs.diverse_batch`.
-
-    Raises
-    ------
-    ValueError
-        For a negative strength, or a setting out of its range.
     """
 
     objective: Objective = "avg"
@@ -183,25 +170,19 @@ class MeanOpt(Oae):
 
 
 @preset
-class HingePNorm(Oae):
+class HingePNorm(MeanOpt):
     """HingePNorm: a network rewarded for the mean of max(0, f)^4 over the arms left."""
 
     label: str = "HingePNorm"
-    optimism: float = field()
     objective: Objective = field(init=False, default="hinge")
-    diversity: float | None = field(init=False, default=None)
-    kernel: Kernel = field(init=False, default="direction")
 
 
 @preset
-class MaxOpt(Oae):
+class MaxOpt(MeanOpt):
     """MaxOpt: a network rewarded for a large soft maximum over the arms left."""
 
     label: str = "MaxOpt"
-    optimism: float = field()
     objective: Objective = field(init=False, default="softmax")
-    diversity: float | None = field(init=False, default=None)
-    kernel: Kernel = field(init=False, default="direction")
 
 
 @preset

@@ -36,17 +36,14 @@ def label_noise(key: np.uint64, replications: IntArray, item: int, n_members: in
 class EnsembleSearch(NetworkSearch):
     """Ensemble and EnsembleNoiseY: the batch of the largest member-wise maxima ([1]_, Section 4.1.2).
 
+    Raises ValueError for no member, or a negative noise.
+
     Parameters
     ----------
     members : int
         M, networks of the ensemble, from different initial weights.
     label_noise : float
         Standard deviation of what is added to the labels, anew for each member and round; 1 is EnsembleNoiseY.
-
-    Raises
-    ------
-    ValueError
-        For no member, or a negative noise.
     """
 
     members: int = 10

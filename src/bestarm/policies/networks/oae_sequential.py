@@ -27,20 +27,11 @@ def sequential_batch(
 ) -> IntArray:
     """Return a batch by Algorithm 3 of [1]_; virtual labels are forgotten at its end.
 
-    Parameters
-    ----------
-    state : BatchState
-        What is known; ``scores`` becomes the optimistic outputs at the first place, for the arms chosen those at their
-        own place, and NaN if any output of any place was.
-    size : int
-        Arms of the batch.
-    predict : callable
-        Fits to a state and returns optimistic and pessimistic outputs, shape (R, n_arms).
-    optimism_weight : float
-        Alpha: the virtual label is alpha times the optimistic plus (1 - alpha) times the pessimistic output.
-    draws : ndarray, shape (R, n_arms)
-        Random draws that break ties.
-    """
+    ``state``: what is known; ``scores`` becomes the optimistic outputs at the first place, for the arms chosen those at
+    their own place, and NaN if any output of any place was; ``size``: arms of the batch; ``predict``: fits to a state
+    and returns optimistic and pessimistic outputs, shape (R, n_arms); ``optimism_weight``: alpha: the virtual label is
+    alpha times the optimistic plus (1 - alpha) times the pessimistic output; ``draws`` (ndarray, shape (R, n_arms)):
+    random draws that break ties."""
     rows = np.arange(len(state.best))
     room = np.zeros((len(rows), size))
     virtual = replace(
@@ -74,15 +65,12 @@ def sequential_batch(
 class Sequential(NetworkSearch):
     """What searches that choose a batch arm after arm have in common.
 
+    Raises ValueError if alpha is not in [0, 1].
+
     Parameters
     ----------
     optimism_weight : float
         Alpha of the virtual label: 1 takes the optimistic one, 0 the pessimistic one.
-
-    Raises
-    ------
-    ValueError
-        If alpha is not in [0, 1].
     """
 
     optimism_weight: float = 0.5
