@@ -1,11 +1,7 @@
 r"""Asynchronous dynamics of Boolean networks: many runs, each to a fixed point.
 
-One gene changes at a time. For the phenotype prediction of [1]_ its release asks an SMT solver for any trajectory of at
-most 40 such changes that ends in a fixed point; here a trajectory is drawn at random.
-
-References
-----------
-.. [1] Réda, Kaufmann, Delahaye-Duriez. "Top-m identification for linear bandits". AISTATS 2021. Appendix B.
+One gene changes at a time. For the phenotype prediction of the paper its release asks an SMT solver for any trajectory
+of at most 40 such changes that ends in a fixed point; here a trajectory is drawn at random.
 """
 
 from typing import NamedTuple

@@ -1,12 +1,7 @@
 r"""Boolean gene networks: update functions, clamped genes, fixed points.
 
 A gene is 0 or 1, and its next value is a function of its regulators. A state in which no gene would change is a fixed
-point, the attractor from which the drug simulator of [1]_ (Appendix B) reads a phenotype. The module
-`rein_model` beside this one reads models in the Re:In format; `boolean_dynamics` runs a network to a fixed point.
-
-References
-----------
-.. [1] Réda, Kaufmann, Delahaye-Duriez. "Top-m identification for linear bandits". AISTATS 2021. Appendix B.
+point, the attractor from which the drug simulator reads a phenotype.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -97,7 +92,14 @@ def next_states(network: BooleanNetwork, states: StateArray, clamp: StateArray |
     States are 0 and 1, shape (R, G). ``clamp``, shape (G,) or (R, G), holds genes at values, a knock-down at 0, a
     forced expression at 1; `UNKNOWN` leaves a gene free.
     """
-    _require_binary(network, states)
+    if states.ndim != 2 or states.shape[1] != network.n_genes:
+        raise ValueError(f"states must have shape (R, {network.n_genes}), got {states.shape}.")
+    if not np.isin(states, (0, 1)).all():
+        run, gene = np.argwhere(~np.isin(states, (0, 1)))[0]
+        raise ValueError(
+            f"states must be 0 or 1, got {states[run, gene]} for {network.genes[gene]} in run {run}. "
+            "Complete unknown genes first, or use settle, which does."
+        )
     rows = np.zeros(states.shape, dtype=np.int64)
     for k in range(network.regulators.shape[1]):
         regulator = network.regulators[:, k]
@@ -109,14 +111,3 @@ def next_states(network: BooleanNetwork, states: StateArray, clamp: StateArray |
 def is_fixed_point(network: BooleanNetwork, states: StateArray, clamp: StateArray | None = None) -> BoolArray:
     """Return which states, shape (R, G), no update function would change; parameters as in `next_states`."""
     return (next_states(network, states, clamp) == states).all(axis=1)
-
-
-def _require_binary(network: BooleanNetwork, states: StateArray) -> None:
-    if states.ndim != 2 or states.shape[1] != network.n_genes:
-        raise ValueError(f"states must have shape (R, {network.n_genes}), got {states.shape}.")
-    if not np.isin(states, (0, 1)).all():
-        run, gene = np.argwhere(~np.isin(states, (0, 1)))[0]
-        raise ValueError(
-            f"states must be 0 or 1, got {states[run, gene]} for {network.genes[gene]} in run {run}. "
-            "Complete unknown genes first, or use settle, which does."
-        )

@@ -1,10 +1,4 @@
-r"""Data of the drug simulator: what it was made from and what it recorded, or a stand-in of the same schema.
-
-References
-----------
-.. [1] Réda, Kaufmann, Delahaye-Duriez. "Top-m identification for linear bandits". AISTATS 2021. Appendix B; the files
-   are those of the authors' release, https://github.com/clreda/linear-top-m (folder ``DR_Data``).
-"""
+"""Data of the drug simulator: what it was made from and what it recorded, or a stand-in of the same schema."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -3,11 +3,6 @@
 Each takes the path of one file, plain or ``.gz``, and says in its errors which file, what was expected and what was
 found. The gene network is read by `bestarm_objectives.drug.rein_model`, the log of the simulations by
 `bestarm_objectives.drug.simulation_log`.
-
-References
-----------
-.. [1] Réda, Kaufmann, Delahaye-Duriez. "Top-m identification for linear bandits". AISTATS 2021. Appendix B; the files
-   are those of the authors' release, https://github.com/clreda/linear-top-m (folder ``DR_Data``).
 """
 
 from dataclasses import dataclass

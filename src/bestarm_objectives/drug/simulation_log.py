@@ -1,10 +1,4 @@
-"""Reader of the log of the 180 simulations (18 patients x 10 drugs) behind the recorded rewards.
-
-References
-----------
-.. [1] Réda, Kaufmann, Delahaye-Duriez. "Top-m identification for linear bandits". AISTATS 2021. Algorithm 2;
-   the file is that of the authors' release, https://github.com/clreda/linear-top-m (folder ``DR_Data``).
-"""
+"""Reader of the log of the 180 simulations (18 patients x 10 drugs) behind the recorded rewards."""
 
 import gzip
 import re

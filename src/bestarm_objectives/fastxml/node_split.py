@@ -1,9 +1,6 @@
-r"""The split of a node of FastXML: sides that rank their labels best, then a sparse linear rule, compiled.
+"""The split of a node of FastXML: sides that rank their labels best, then a sparse linear rule, compiled."""
 
-References
-----------
-.. [1] Prabhu, Varma. "FastXML: A Fast, Accurate and Stable Tree-classifier for eXtreme Multi-label Learning". KDD 2014.
-"""
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -16,9 +13,17 @@ SMALLEST_GAIN = 1e-6
 MAX_ROUNDS = 100
 
 
+class SparseRows(NamedTuple):
+    """A sparse matrix by rows: row i has ``columns[starts[i]:starts[i + 1]]``."""
+
+    starts: IntArray
+    columns: IntArray
+    values: FloatArray
+
+
 @njit(cache=True)
 def ranking_partition(starts: IntArray, labels: IntArray, n_labels: int, sides: IntArray) -> float:
-    r"""Improve a partition of points by the nDCG of the two label rankings that it implies ([1]_, Section 4).
+    r"""Improve a partition of points by the nDCG of the two label rankings that it implies (Section 4).
 
     In turn, labels are ranked on either side by the sum of :math:`I(y_i)y_i`, and points go to the side whose ranking
     suits their labels better. A point that gains nothing stays. Labels of the points, numbered from 0, are compressed
@@ -63,8 +68,9 @@ def ranking_partition(starts: IntArray, labels: IntArray, n_labels: int, sides: 
 
 
 @njit(cache=True)
-def own_labels(points: IntArray, starts: IntArray, columns: IntArray, place: IntArray) -> tuple:
+def own_labels(points: IntArray, labels: SparseRows, place: IntArray) -> tuple:
     """Return the labels of some points compressed to those that occur, and which those are, in order."""
+    starts, columns, _ = labels
     n, total = points.shape[0], 0
     for i in points:
         total += starts[i + 1] - starts[i]
@@ -88,10 +94,9 @@ def own_labels(points: IntArray, starts: IntArray, columns: IntArray, place: Int
 
 
 @njit(cache=True)
-def _own_columns(
-    points: IntArray, starts: IntArray, columns: IntArray, values: FloatArray, bias: float, counts: IntArray
-) -> tuple:
+def _own_columns(points: IntArray, features: SparseRows, bias: float, counts: IntArray) -> tuple:
     """Return the features of some points by columns, those that occur and the bias as the last."""
+    starts, columns, values = features
     n, n_features = points.shape[0], counts.shape[0]
     counts[:] = 0
     total = n
@@ -123,11 +128,8 @@ def _own_columns(
 @njit(cache=True)
 def split_node(
     points: IntArray,
-    x_starts: IntArray,
-    x_columns: IntArray,
-    x_values: FloatArray,
-    y_starts: IntArray,
-    y_columns: IntArray,
+    features: SparseRows,
+    labels: SparseRows,
     counts: IntArray,
     place: IntArray,
     bias: float,
@@ -142,12 +144,12 @@ def split_node(
     # random sides, a function of the point and of the node's path from the root
     for s in range(n):
         sides[s] = 1 if uniform(key, tree, path, points[s]) < 0.5 else -1
-    starts, labels, present = own_labels(points, y_starts, y_columns, place)
+    starts, own_names, present = own_labels(points, labels, place)
     none, nothing = np.empty(0, dtype=np.int64), np.empty(0)
     if present.shape[0] == 0:
         return np.ones(n, dtype=np.int64), none, nothing
-    # the sides that rank their labels best ([1]_, Section 4)
-    ranking_partition(starts, labels, present.shape[0], sides)
+    # the sides that rank their labels best (Section 4)
+    ranking_partition(starts, own_names, present.shape[0], sides)
     positive = (sides > 0).sum()
     if positive == 0 or positive == n:
         return np.ones(n, dtype=np.int64), none, nothing
@@ -155,7 +157,7 @@ def split_node(
     for s in range(n):  # both sides weigh the same together
         costs[s] = cost * n / (positive if sides[s] > 0 else n - positive)
     # the separator: |w|_1 plus the log losses of the points on their sides, weighted by C
-    own_starts, rows, own, named = _own_columns(points, x_starts, x_columns, x_values, bias, counts)
+    own_starts, rows, own, named = _own_columns(points, features, bias, counts)
     weights, margins = l1_logistic(own_starts, rows, own, sides, costs)
     for s in range(n):
         sides[s] = 1 if margins[s] >= 0.0 else -1
