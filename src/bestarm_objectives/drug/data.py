@@ -8,14 +8,14 @@ import numpy as np
 from bestarm.interface import BoolArray, FloatArray
 from bestarm.streams import Streams
 from bestarm_lab.datasets.registry import fetch
-from bestarm_objectives.drug.boolean_dynamics import settle
-from bestarm_objectives.drug.boolean_network import BooleanNetwork
+from bestarm_objectives.drug.boolean_network import BooleanNetwork, settle
 from bestarm_objectives.drug.characteristic_direction import characteristic_direction
 from bestarm_objectives.drug.files import (
     DRUGS,
     N_CONTROLS,
     N_PATIENTS,
     Drug,
+    SimulationLog,
     read_binary_phenotype,
     read_binary_signatures,
     read_drug_labels,
@@ -23,10 +23,10 @@ from bestarm_objectives.drug.files import (
     read_phenotype,
     read_rewards,
     read_signatures,
+    read_simulation_log,
 )
 from bestarm_objectives.drug.gene_table import UNKNOWN, GeneTable
 from bestarm_objectives.drug.rein_model import Observation, read_model, read_observations
-from bestarm_objectives.drug.simulation_log import SimulationLog, read_simulation_log
 from bestarm_objectives.drug.simulator import DrugSimulator, reversion_score, simulator_from_tables
 from bestarm_objectives.drug.stand_in import N_ANTI_EPILEPTIC, StandInDrugData, stand_in_drug_data
 

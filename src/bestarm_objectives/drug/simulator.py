@@ -13,8 +13,7 @@ import numpy as np
 
 from bestarm.interface import BoolArray, FloatArray
 from bestarm.streams import Streams
-from bestarm_objectives.drug.boolean_dynamics import settle
-from bestarm_objectives.drug.boolean_network import BooleanNetwork
+from bestarm_objectives.drug.boolean_network import BooleanNetwork, settle
 from bestarm_objectives.drug.gene_table import UNKNOWN, GeneTable, StateArray
 from bestarm_objectives.drug.histogram_binarization import binarize_via_histogram
 

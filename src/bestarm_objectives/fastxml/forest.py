@@ -10,8 +10,7 @@ from numba import njit
 
 from bestarm.interface import FloatArray, IntArray
 from bestarm.streams import Streams
-from bestarm_objectives.fastxml.label_tree import LabelTree, add_shares, grow_tree, leaves
-from bestarm_objectives.fastxml.node_split import SparseRows
+from bestarm_objectives.fastxml.label_tree import LabelTree, SparseRows, add_shares, grow_tree, leaves
 
 
 def sparse_rows(matrix: Any) -> SparseRows:
