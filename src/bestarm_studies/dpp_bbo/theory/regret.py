@@ -274,9 +274,7 @@ TERM_STYLES = {
 }
 
 
-def theorems_figure(
-    regrets: pd.DataFrame, order: Sequence[str], entropies: pd.DataFrame, *, title: str, setting: str = ""
-) -> Figure:
+def theorems_figure(regrets: pd.DataFrame, order: Sequence[str], entropies: pd.DataFrame, *, title: str) -> Figure:
     """Return what two theorems say against the number of batches: above, the mean cumulative regret below Theorem 3.3's
     bound, on a logarithmic axis; below, the terms of Theorem 3.4's bracket and the bracket itself."""
 
@@ -288,7 +286,7 @@ def theorems_figure(
     above = partial(line_panels, regrets, order, statistic="regret", titles={"regret": "Theorem 3.3"}, **of_regret)
     below = partial(line_panels, entropies, list(TERM_STYLES), statistic="mean", **of_terms)
     runs = runs_text(pd.concat([regrets["n"], entropies["n"]]))
-    return stacked([(2.6, above), (2.6, below)], title, runs, "bars: 95% intervals", setting)
+    return stacked([(2.6, above), (2.6, below)], title, runs, "bars: 95% intervals")
 
 
 CHECKS = {

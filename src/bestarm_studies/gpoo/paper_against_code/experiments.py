@@ -1,30 +1,19 @@
 """Experiments on differences between text and code, on the causes that the paper names, and on GPTree's slope."""
 
-from functools import partial
-
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_studies.gpoo import experiments as gpoo
-from bestarm_studies.gpoo.functions import DesignedBandit
 from bestarm_studies.gpoo.paper_against_code.audit import audited
 from bestarm_studies.gpoo.paper_against_code.causes import ABLATIONS, GPTREE_SLOPES, precision_rows
 from bestarm_studies.gpoo.trees import growth_rows
 
-
-def audit(problem: partial[DesignedBandit]) -> dict[str, Experiment]:
-    """Return what each difference between the paper's text and the authors' code is worth on one function."""
-    name = problem.keywords["name"]
-    return {
+EXPERIMENTS: dict[str, Experiment | Computation] = {
+    **{  # what each difference between the paper's text and the authors' code is worth
         f"audit_{name}": gpoo.search(
             f"Paper against code, {name}", problem, audited(name), gpoo.EFFECT, gpoo.WRITTEN, every=5
         )
-    }
-
-
-EXPERIMENTS: dict[str, Experiment | Computation] = {
-    **audit(gpoo.F1),
-    **audit(gpoo.F2),
-    **audit(gpoo.F3),
+        for name, problem in {"f1": gpoo.F1, "f2": gpoo.F2, "f3": gpoo.F3}.items()
+    },
     **gpoo.of_each("ablation", "One cause at a time", [gpoo.F1, gpoo.F2], ABLATIONS, gpoo.EFFECT, gpoo.BOTH),
     **gpoo.of_each(
         "gptree_slope", "Slope of GPTree's modulus", [gpoo.F1, gpoo.F2], GPTREE_SLOPES, gpoo.EFFECT, gpoo.WRITTEN

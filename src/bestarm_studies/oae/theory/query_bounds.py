@@ -190,7 +190,7 @@ def query_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
     return pd.concat([found, bounds], ignore_index=True)
 
 
-def query_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
+def query_figure(values: pd.DataFrame, *, title: str) -> Figure:
     """Return queries over the printed bound, for each d and epsilon, with the bound that its proof supports."""
     keyed = values.assign(d=values["panel"].str.removeprefix("d = ").astype(float)).sort_values(["d", "x"])
     keyed = keyed.assign(cell=[f"{d:g}\n{epsilon:g}" for d, epsilon in keyed[["d", "x"]].itertuples(index=False)])
@@ -211,4 +211,4 @@ def query_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figu
     axis.set_xlabel("dimension d, and below it ε")
     axis.set_ylabel("queries / printed bound (mean)")
     legend_below(figure, ORDER)
-    return headed(figure, title, runs_text(queries["n"]), "bars: 95% intervals; linear class on the unit ball", setting)
+    return headed(figure, title, runs_text(queries["n"]), "bars: 95% intervals; linear class on the unit ball")
