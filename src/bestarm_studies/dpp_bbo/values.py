@@ -1,11 +1,11 @@
 """Values of the DPP-BBO paper's figures: regrets batch by batch, differences of searches, and tables of both."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from bestarm_lab.claims.cells import Test
 from bestarm_lab.figures.values import Lines, paired_effects, summarise, text_table
 from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
 
@@ -24,7 +24,7 @@ def rivals_of_sampling() -> dict[str, dict[str, tuple[str, str]]]:
     }
 
 
-def batch_of(rows: pd.DataFrame, test: Mapping[str, Any] | None = None) -> pd.Series:
+def batch_of(rows: pd.DataFrame, test: Test | None = None) -> pd.Series:
     """Return the number of batches behind each row; the first round is the random arm before them."""
     return rows["round"] - 1
 
@@ -84,6 +84,4 @@ def wide_table(values: pd.DataFrame, entry: str = "{value:.3f}", *, index: Seque
     return text_table(shown, "any", entry, index=index, columns="{name}").fillna("")
 
 
-Test = Mapping[str, Any]
-Rows = Mapping[str, pd.DataFrame]
 ROUNDING = 1e-8

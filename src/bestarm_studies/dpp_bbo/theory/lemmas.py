@@ -18,6 +18,7 @@ from bestarm.policies.gaussian.batch_rules import EstimatedMaximum, KDpp, UpperB
 from bestarm.policies.gaussian.gp_state import BatchGPState
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
+from bestarm_lab.claims.cells import Rows, Test
 from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_lab.figures.figures import draw_quantiles, headed, runs_text, wide
@@ -26,7 +27,6 @@ from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
 from bestarm_studies.dpp_bbo.gp_draws import blocks
 from bestarm_studies.dpp_bbo.moments import before_batch, hallucinated, relevance_regions
 from bestarm_studies.dpp_bbo.theory.information import ucb_beta, zeta
-from bestarm_studies.dpp_bbo.values import Rows, Test
 
 
 def confidence_misses(delta: float, n: int = 10**6) -> float:

@@ -18,6 +18,7 @@ from bestarm.interface import Ask, FloatArray
 from bestarm.policies.gaussian.batch_gp import BatchGP
 from bestarm.policies.gaussian.batch_rules import Hallucinate
 from bestarm.policies.gaussian.gp_state import LOG
+from bestarm_lab.claims.cells import Rows, Test
 from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_lab.figures.figures import line_panels, runs_text
@@ -40,7 +41,6 @@ from bestarm_studies.dpp_bbo.theory.information import (
     ucb_beta,
     zeta,
 )
-from bestarm_studies.dpp_bbo.values import Rows, Test
 
 _WIDTH = LOG.index("width")
 

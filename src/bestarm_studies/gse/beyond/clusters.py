@@ -10,9 +10,9 @@ from bestarm.designs.optimal_design import DesignRule, optimal_design
 from bestarm.designs.rounding import round_design, uniform_counts
 from bestarm.interface import FloatArray
 from bestarm.streams import Streams
+from bestarm_lab.claims.cells import Rows, Test
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_lab.figures.values import as_values
-from bestarm_studies.gse.checks import Rows, Test
 
 _ALLOCATIONS = ("uniform", "clusters", "G-optimal")
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from bestarm.interface import FloatArray
+from bestarm_lab.claims.cells import Test
 from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
-from bestarm_studies.gse.checks import Test
 from bestarm_studies.gse.theory.bounds import corollary_2, glm_lemma_1
 from bestarm_studies.gse.theory.error_bounds import error_below_bound, lemma_1, lemma_2, norms
 
