@@ -84,7 +84,7 @@ def setting_effects(
             reference = f"{size}, {references[varied]}"
             name = "" if label == reference else setting
             lines.setdefault(f"GPOO ({size})", {})[name] = (label, reference)
-        given = {"statistic": f"N = {budget}", "panel": panel, "profile": profile}
+        given: dict[str, Any] = {"statistic": f"N = {budget}", "panel": panel, "profile": profile}
         table.append(paired_effects(mine, "aggregated_regret", lines=lines, **given))
     effects = pd.concat(table, ignore_index=True)
     return effects[~effects.duplicated(["series", "x", "convention"])]
