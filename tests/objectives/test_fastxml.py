@@ -8,8 +8,7 @@ from refusals import refused, refuses
 from bestarm_lab.datasets.registry import available
 from bestarm_objectives.fastxml.forest import FastXML, precision_sums
 from bestarm_objectives.fastxml.grid import forest_rows
-from bestarm_objectives.fastxml.label_tree import NO_CHILD
-from bestarm_objectives.fastxml.node_split import ranking_partition
+from bestarm_objectives.fastxml.label_tree import NO_CHILD, ranking_partition
 from bestarm_objectives.fastxml.points import power_law_points, read_points, read_split, stand_in_split
 from bestarm_objectives.fastxml.sparse_logistic import l1_logistic, penalised_loss
 

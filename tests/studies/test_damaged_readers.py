@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from bestarm.guards.files import says_which_file
 from bestarm_lab.datasets.tables import MOTOR_COLUMNS, read_automobile, read_electric_motor
 from bestarm_objectives.drug import files
+from bestarm_objectives.drug.files import read_simulation_log
 from bestarm_objectives.drug.rein_model import read_model, read_observations
-from bestarm_objectives.drug.simulation_log import read_simulation_log
 from bestarm_objectives.fastxml.points import read_points
 from bestarm_studies.dpp_bbo.abalone.experiments import read_abalone
 from bestarm_studies.linear_topm.lastfm import read_linear_representation

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from bestarm.interface import FloatArray
 
 CHANCE_MARGIN = 0.02  # shares of runs so near to that of a guess do not tell algorithms apart
-Rows = Mapping[str, pd.DataFrame]
+Test = Mapping[str, Any]  # its settings
+Rows = Mapping[str, pd.DataFrame]  # of each experiment
 
 
 @dataclass(frozen=True)

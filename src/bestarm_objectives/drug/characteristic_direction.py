@@ -4,7 +4,6 @@ References
 ----------
 .. [1] Clark, Hu, Feldmann, Kou, Chen, Duan, Ma'ayan. "The characteristic direction: a geometrical approach to identify
    differentially expressed genes". BMC Bioinformatics 15:79, 2014.
-.. [2] Réda, Kaufmann, Delahaye-Duriez. "Top-m identification for linear bandits". AISTATS 2021. Appendix B.
 """
 
 import numpy as np
@@ -27,9 +26,9 @@ def characteristic_direction(
 
     Groups have shapes (n_group, n_genes) and (n_reference, n_genes): log expression, one row a profile. ``gamma``
     shrinks: 1 is linear discriminant analysis, 0 the difference of the means. The leading axes are kept until they
-    explain so much of the variance. [2]_ gives neither parameter; with both at 1 the authors' direction of patients and
-    controls is found again (correlation 0.999). Raises ValueError if the genes differ in number, a parameter is out of
-    range, a value is not finite, or the means are equal.
+    explain so much of the variance. The paper gives neither parameter; with both at 1 the authors' direction of
+    patients and controls is found again (correlation 0.999). Raises ValueError if the genes differ in number, a
+    parameter is out of range, a value is not finite, or the means are equal.
     """
     if group.ndim != 2 or reference.ndim != 2 or group.shape[1] != reference.shape[1]:
         raise ValueError(

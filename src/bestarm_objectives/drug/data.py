@@ -1,10 +1,4 @@
-r"""Data of the drug simulator: what it was made from and what it recorded, or a stand-in of the same schema.
-
-References
-----------
-.. [1] Réda, Kaufmann, Delahaye-Duriez. "Top-m identification for linear bandits". AISTATS 2021. Appendix B; the files
-   are those of the authors' release, https://github.com/clreda/linear-top-m (folder ``DR_Data``).
-"""
+"""Data of the drug simulator: what it was made from and what it recorded, or a stand-in of the same schema."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,25 +8,11 @@ import numpy as np
 from bestarm.interface import BoolArray, FloatArray
 from bestarm.streams import Streams
 from bestarm_lab.datasets.registry import fetch
-from bestarm_objectives.drug.boolean_dynamics import settle
-from bestarm_objectives.drug.boolean_network import BooleanNetwork
+from bestarm_objectives.drug import files
+from bestarm_objectives.drug.boolean_network import BooleanNetwork, settle
 from bestarm_objectives.drug.characteristic_direction import characteristic_direction
-from bestarm_objectives.drug.files import (
-    DRUGS,
-    N_CONTROLS,
-    N_PATIENTS,
-    Drug,
-    read_binary_phenotype,
-    read_binary_signatures,
-    read_drug_labels,
-    read_expression,
-    read_phenotype,
-    read_rewards,
-    read_signatures,
-)
 from bestarm_objectives.drug.gene_table import UNKNOWN, GeneTable
 from bestarm_objectives.drug.rein_model import Observation, read_model, read_observations
-from bestarm_objectives.drug.simulation_log import SimulationLog, read_simulation_log
 from bestarm_objectives.drug.simulator import DrugSimulator, reversion_score, simulator_from_tables
 from bestarm_objectives.drug.stand_in import N_ANTI_EPILEPTIC, StandInDrugData, stand_in_drug_data
 
@@ -68,14 +48,14 @@ class DrugData:
     binary_signatures: GeneTable
     phenotype: GeneTable  # phenotype, binary_phenotype: how patients differ from controls, with values and as 0 and 1
     binary_phenotype: GeneTable
-    drugs: tuple[Drug, ...]  # the paper's ten
+    drugs: tuple[files.Drug, ...]  # the paper's ten
     # all drugs with a signature that are known to be anti-epileptic or pro-convulsant; the paper's ten come first
-    labelled: tuple[Drug, ...]
-    log: SimulationLog  # the recorded simulations
+    labelled: tuple[files.Drug, ...]
+    log: files.SimulationLog  # the recorded simulations
     rewards: FloatArray  # shape (18, 10): the table of recorded rewards
     data: str  # {"real", "stand-in"}: where all this comes from
 
-    def simulator(self, drugs: Sequence[Drug] | None = None, *, clamped: bool = False) -> DrugSimulator:
+    def simulator(self, drugs: Sequence[files.Drug] | None = None, *, clamped: bool = False) -> DrugSimulator:
         """Return the simulator for some drugs, by default the paper's ten; see `DrugSimulator` for ``clamped``."""
         return simulator_from_tables(
             f"{self.data} drug simulator",
@@ -88,14 +68,14 @@ class DrugData:
             data=self.data,
         )
 
-    def baselines(self, drugs: Sequence[Drug] | None = None) -> FloatArray:
+    def baselines(self, drugs: Sequence[files.Drug] | None = None) -> FloatArray:
         """Return the baseline's score of some drugs, by default the paper's ten; the higher, the better."""
         chosen = [drug.cid for drug in (self.drugs if drugs is None else drugs)]
         genes = self.network.genes
         return reversion_score(self.phenotype.on(genes)[0], self.signatures.select(chosen).on(genes))
 
 
-def anti_epileptic(drugs: Sequence[Drug]) -> BoolArray:
+def anti_epileptic(drugs: Sequence[files.Drug]) -> BoolArray:
     """Return which of these drugs are anti-epileptic."""
     return np.array([drug.label > 0 for drug in drugs])
 
@@ -107,29 +87,29 @@ def published_drug_data() -> DrugData:
     is not what it should be.
     """
     network = read_model(fetch("epilepsy-network"))
-    binary_signatures = read_binary_signatures(fetch("drug-signatures-binary"))
-    signatures = read_signatures(fetch("drug-signatures-67"))
-    labels = read_drug_labels(fetch("drug-labels"))
-    ten = {drug.cid for drug in DRUGS}
+    binary_signatures = files.read_binary_signatures(fetch("drug-signatures-binary"))
+    signatures = files.read_signatures(fetch("drug-signatures-67"))
+    labels = files.read_drug_labels(fetch("drug-labels"))
+    ten = {drug.cid for drug in files.DRUGS}
     others = [
-        Drug(name, cid, int(label))
+        files.Drug(name, cid, int(label))
         for name, cid, label in zip(labels.names, labels.cids, labels.labels, strict=True)
         if label and cid not in ten and cid in binary_signatures.profiles and cid in signatures.profiles
     ]
     return DrugData(
         network,
         read_observations(fetch("epilepsy-network-observations")),
-        read_expression(fetch("epilepsy-patients"), N_PATIENTS),
-        read_expression(fetch("epilepsy-controls"), N_CONTROLS),
-        read_signatures(fetch("drug-signatures")),
+        files.read_expression(fetch("epilepsy-patients"), files.N_PATIENTS),
+        files.read_expression(fetch("epilepsy-controls"), files.N_CONTROLS),
+        files.read_signatures(fetch("drug-signatures")),
         signatures,
         binary_signatures,
-        read_phenotype(fetch("epilepsy-phenotype-real")),
-        read_binary_phenotype(fetch("epilepsy-phenotype")),
-        DRUGS,
-        (*DRUGS, *others),
-        read_simulation_log(fetch("drug-rewards-log"), network.genes),
-        read_rewards(fetch("drug-rewards")).values,
+        files.read_phenotype(fetch("epilepsy-phenotype-real")),
+        files.read_binary_phenotype(fetch("epilepsy-phenotype")),
+        files.DRUGS,
+        (*files.DRUGS, *others),
+        files.read_simulation_log(fetch("drug-rewards-log"), network.genes),
+        files.read_rewards(fetch("drug-rewards")).values,
         "real",
     )
 
@@ -139,7 +119,7 @@ def stand_in_data(seed: int = 0) -> DrugData:
     made = stand_in_drug_data(seed)
     network = replace(made.network, perturbed=made.network.genes[:3])
     drugs = tuple(
-        Drug(f"stand-in {index + 1}", cid, 1 if index < N_ANTI_EPILEPTIC else -1)
+        files.Drug(f"stand-in {index + 1}", cid, 1 if index < N_ANTI_EPILEPTIC else -1)
         for index, (_, cid) in enumerate(made.drugs)
     )
     direction = characteristic_direction(made.patients.values.T, made.controls.values.T)
@@ -164,7 +144,7 @@ def stand_in_data(seed: int = 0) -> DrugData:
     )
 
 
-def _stand_in_log(made: StandInDrugData, phenotype: GeneTable, seed: int) -> SimulationLog:
+def _stand_in_log(made: StandInDrugData, phenotype: GeneTable, seed: int) -> files.SimulationLog:
     """Record one run of the stand-in simulator for each patient and drug."""
     simulator = made.simulator()
     once = Streams.first(1, seed=seed, instance="stand-in log")
@@ -174,7 +154,7 @@ def _stand_in_log(made: StandInDrugData, phenotype: GeneTable, seed: int) -> Sim
     )
     genes = made.network.genes
     baselines = reversion_score(phenotype.on(genes)[0], made.signatures.on(genes))
-    return SimulationLog(
+    return files.SimulationLog(
         genes,
         patients,
         drugs,

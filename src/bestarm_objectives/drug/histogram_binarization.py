@@ -1,9 +1,6 @@
-r"""Binarisation of one expression profile: thresholds from the two main peaks of its histogram.
+"""Binarisation of one expression profile: thresholds from the two main peaks of its histogram.
 
-References
-----------
-.. [1] Réda, Kaufmann, Delahaye-Duriez. "Top-m identification for linear bandits". AISTATS 2021. Appendix B,
-   ``binarize_via_histogram``; details that it leaves open follow the authors' release.
+What the paper leaves open of its ``binarize_via_histogram`` follows the authors' release.
 """
 
 from typing import NamedTuple

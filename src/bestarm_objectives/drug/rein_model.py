@@ -1,14 +1,12 @@
 r"""Boolean networks in the format of Re:In: regulation conditions, model files, simplified rules, observations.
 
-The network of the drug simulator was inferred by a solver of this family ([2]_, Appendix B). An inferred model gives
-each gene one *regulation condition*, a number that says which combinations of active activators and repressors switch
-the gene on.
+The network of the drug simulator was inferred by a solver of this family. An inferred model gives each gene one
+*regulation condition*, a number that says which combinations of active activators and repressors switch the gene on.
 
 References
 ----------
 .. [1] Yordanov, Dunn, Kugler, Smith, Martello, Emmott. "A method to identify and analyze biological programs through
    automated reasoning". npj Systems Biology and Applications 2, 2016.
-.. [2] Réda, Kaufmann, Delahaye-Duriez. "Top-m identification for linear bandits". AISTATS 2021. Appendix B.
 """
 
 import gzip
@@ -159,7 +157,7 @@ def parse_edges(text: str) -> tuple[Edge, ...]:
 
 
 class Observation(NamedTuple):
-    """One perturbation experiment that constrains the inference (a row of Table 6 of [2]_)."""
+    """One perturbation experiment that constrains the inference (a row of Table 6 of the paper)."""
 
     description: str  # cell line, exposure time, dose and perturbed gene, as written in the file
     knocked_down: tuple[str, ...]  # genes held at 0

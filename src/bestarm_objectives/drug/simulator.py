@@ -2,9 +2,7 @@ r"""The drug simulator: how far a drug moves a patient's phenotype to the health
 
 References
 ----------
-.. [1] Réda, Kaufmann, Delahaye-Duriez. "Top-m identification for linear bandits". AISTATS 2021. Appendix B:
-   Algorithm 2 (simulator), Algorithm 3 (baseline), Figure 5 (hit ratios).
-.. [2] Duan et al. "L1000CDS2: LINCS L1000 characteristic direction signatures search engine". npj Systems Biology and
+.. [1] Duan et al. "L1000CDS2: LINCS L1000 characteristic direction signatures search engine". npj Systems Biology and
    Applications 2, 2016.
 """
 
@@ -15,14 +13,13 @@ import numpy as np
 
 from bestarm.interface import BoolArray, FloatArray
 from bestarm.streams import Streams
-from bestarm_objectives.drug.boolean_dynamics import settle
-from bestarm_objectives.drug.boolean_network import BooleanNetwork
+from bestarm_objectives.drug.boolean_network import BooleanNetwork, settle
 from bestarm_objectives.drug.gene_table import UNKNOWN, GeneTable, StateArray
 from bestarm_objectives.drug.histogram_binarization import binarize_via_histogram
 
 
 def mask(phenotype: StateArray, signature: StateArray) -> StateArray:
-    """Return the phenotype right after treatment: the signature where it has a value, else the phenotype ([1]_)."""
+    """Return the phenotype right after treatment: the signature where it has a value, else the phenotype."""
     return np.where(signature != UNKNOWN, signature, phenotype).astype(np.int8)
 
 
@@ -39,7 +36,7 @@ def cosine_score(first: FloatArray | StateArray, second: FloatArray | StateArray
 
 
 def reversion_score(direction: FloatArray, signature: FloatArray) -> FloatArray:
-    """Return the score of the baseline, one minus the cosine of disease and drug (Algorithm 3 of [1]_, after [2]_).
+    """Return the score of the baseline, one minus the cosine of disease and drug (Algorithm 3, after [1]_).
 
     ``direction``, shape (G,), is how patients differ from controls, ``signature``, shape (..., G), real-valued drug
     signatures; NaN where unknown. The algorithm prints a binary direction (`UNKNOWN` must then be turned into NaN); the
@@ -50,7 +47,7 @@ def reversion_score(direction: FloatArray, signature: FloatArray) -> FloatArray:
 
 
 def hit_ratio(scores: FloatArray, positive: BoolArray, rank: int) -> FloatArray:
-    """Return the share of positives among the ``rank`` largest scores, HR@rank (Figure 5 of [1]_).
+    """Return the share of positives among the ``rank`` largest scores, HR@rank (Figure 5).
 
     The higher a score, shape (..., n_drugs), the better; NaN ranks last. ``positive``, shape (n_drugs,), are the drugs
     known to work. Where drugs tie for the last places, the share is its expectation: ties are broken at random.
@@ -66,7 +63,7 @@ def hit_ratio(scores: FloatArray, positive: BoolArray, rank: int) -> FloatArray:
 
 @dataclass(frozen=True)
 class DrugSimulator:
-    """Rewards of drugs in patients, from a Boolean gene network (Algorithm 2 of [1]_).
+    """Rewards of drugs in patients, from a Boolean gene network (Algorithm 2).
 
     The binarised phenotype of a patient, masked by the signature of a drug, is the initial state; the network runs to
     a fixed point; the reward is the cosine of this predicted phenotype with the direction towards the controls.

@@ -9,8 +9,7 @@ import numpy as np
 
 from bestarm.interface import FloatArray
 from bestarm.streams import Streams
-from bestarm_objectives.drug.boolean_dynamics import settle
-from bestarm_objectives.drug.boolean_network import BooleanNetwork, Edge
+from bestarm_objectives.drug.boolean_network import BooleanNetwork, Edge, settle
 from bestarm_objectives.drug.characteristic_direction import binarize_direction, characteristic_direction
 from bestarm_objectives.drug.gene_table import UNKNOWN, GeneTable, StateArray
 from bestarm_objectives.drug.rein_model import OWN_STATE_CONDITION, network_from_conditions

@@ -1,9 +1,4 @@
-r"""FastXML: an ensemble of trees that ranks many labels, fitted and asked like a scikit-learn estimator.
-
-References
-----------
-.. [1] Prabhu, Varma. "FastXML: A Fast, Accurate and Stable Tree-classifier for eXtreme Multi-label Learning". KDD 2014.
-"""
+"""FastXML: an ensemble of trees that ranks many labels, fitted and asked like a scikit-learn estimator."""
 
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -61,7 +56,7 @@ def precision_sums(scores: FloatArray, starts: IntArray, labels: IntArray, most:
 
 @dataclass(eq=False)
 class FastXML:
-    r"""Trees for multi-label learning with many labels ([1]_).
+    r"""Trees for multi-label learning with many labels.
 
     A node starts from random sides :math:`\delta_i=\pm1` of its points. By turns, the labels are ranked on each side by
     the normalised gain of the points there, and points move to the side that ranks their labels better, until the mean
@@ -69,30 +64,6 @@ class FastXML:
     :math:`L_1` penalty and costs that give both sides the same weight, and its signs send the points to two children. A
     leaf has the shares of its labels; a forest averages them. Raises ValueError on `fit`, for a parameter out of range,
     or features and labels of different lengths.
-
-    Parameters
-    ----------
-    n_trees : int
-        Trees.
-    bias : float
-        Value of one more feature that every point has.
-    log_loss : float
-        Cost of the logistic loss beside the penalty.
-    max_leaf : int
-        Points in a leaf at most, if it can be split.
-    labels_per_leaf : int
-        Labels kept of a leaf, the most frequent ones.
-    seed : int
-        Of the random sides. Tree t is the same whatever ``n_trees``.
-    n_jobs : int
-        Threads that grow trees; the trees do not depend on it.
-
-    Attributes
-    ----------
-    trees_ : list of LabelTree
-        After `fit`.
-    n_features_in_, n_labels_ : int
-        Columns seen in `fit`.
 
     Examples
     --------
@@ -104,12 +75,12 @@ class FastXML:
     """
 
     n_trees: int = 50
-    bias: float = 1.0
-    log_loss: float = 1.0
-    max_leaf: int = 10
-    labels_per_leaf: int = 100
-    seed: int = 0
-    n_jobs: int = 1
+    bias: float = 1.0  # value of one more feature that every point has
+    log_loss: float = 1.0  # cost of the logistic loss beside the penalty
+    max_leaf: int = 10  # points in a leaf at most, if it can be split
+    labels_per_leaf: int = 100  # labels kept of a leaf, the most frequent ones
+    seed: int = 0  # of the random sides; tree t is the same whatever ``n_trees``
+    n_jobs: int = 1  # threads that grow trees, which do not depend on it
     trees_: list[LabelTree] = field(default_factory=list, init=False, repr=False)
     n_features_in_: int = field(default=0, init=False, repr=False)
     n_labels_: int = field(default=0, init=False, repr=False)
@@ -138,13 +109,13 @@ class FastXML:
                 points,
                 wanted,
                 (self.n_features_in_, self.n_labels_),
-                bias=float(self.bias),
-                cost=float(self.log_loss),
-                max_leaf=int(self.max_leaf),
-                most_labels=int(self.labels_per_leaf),
-                described=described,
-                key=key,
-                tree=tree,
+                float(self.bias),
+                float(self.log_loss),
+                int(self.max_leaf),
+                int(self.labels_per_leaf),
+                described,
+                key,
+                tree,
             )
             for tree in range(int(self.n_trees))
         )
@@ -156,7 +127,7 @@ class FastXML:
         scores, cuts = np.zeros((len(points.starts) - 1, self.n_labels_)), np.array([int(self.max_leaf)])
         for tree in self.trees_:
             nodes = leaves(tree, points, self.n_features_in_, float(self.bias), cuts)[0]
-            add_shares(scores, nodes, tree.label_starts, tree.labels, tree.shares, int(self.labels_per_leaf))
+            add_shares(scores, nodes, tree, int(self.labels_per_leaf))
         return scores / len(self.trees_)
 
     def predict(self, features: Any, k: int = 1) -> IntArray:

@@ -53,7 +53,7 @@ def forest_rows(
     for (place, leaf), labels in itertools.product(enumerate(leaf_sizes), label_counts):
         scores = np.zeros((len(points.starts) - 1, grown.n_labels_))
         for number, (tree, nodes) in enumerate(zip(grown.trees_, ends, strict=True), start=1):
-            add_shares(scores, nodes[place], tree.label_starts, tree.labels, tree.shares, labels)
+            add_shares(scores, nodes[place], tree, labels)
             if number in trees:
                 found = precision_sums(scores, wanted.starts, wanted.columns, PRECISIONS[-1])
                 rows.append((number, bias, cost, leaf, labels, *(found[k - 1] for k in PRECISIONS)))

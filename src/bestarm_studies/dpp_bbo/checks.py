@@ -1,14 +1,12 @@
 """Values that claims compare: regrets from the maximum of the domain, as the paper counts them, or from candidates."""
 
-from collections.abc import Mapping
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from bestarm.interface import FloatArray
-from bestarm_lab.claims.cells import Value
+from bestarm_lab.claims.cells import Test, Value
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.study import load_study
 from bestarm_studies.dpp_bbo.candidate_arms import STUDY
@@ -35,22 +33,22 @@ def immediate_regrets(cell: pd.DataFrame) -> pd.Series:
     return found
 
 
-def log_regret(cell: pd.DataFrame, test: Mapping[str, Any]) -> pd.DataFrame:
+def log_regret(cell: pd.DataFrame, test: Test) -> pd.DataFrame:
     """Return the mean of log10(f(x*) - f + 10^-6) over the rows of each run (rows) and series (columns)."""
     return _mean_log(cell, immediate_regrets(cell))
 
 
-def log_candidate_regret(cell: pd.DataFrame, test: Mapping[str, Any]) -> pd.DataFrame:
+def log_candidate_regret(cell: pd.DataFrame, test: Test) -> pd.DataFrame:
     """Return `log_regret` from the best candidate in the place of the maximum of the domain."""
     return _mean_log(cell, cell["candidate_regret"])
 
 
-def log_observed_regret(cell: pd.DataFrame, test: Mapping[str, Any]) -> pd.DataFrame:
+def log_observed_regret(cell: pd.DataFrame, test: Test) -> pd.DataFrame:
     """Return `log_candidate_regret` of the observed arm with the largest posterior mean."""
     return _mean_log(cell, cell["by_observed_mean"])
 
 
-def distance_to(cell: pd.DataFrame, test: Mapping[str, Any]) -> pd.DataFrame:
+def distance_to(cell: pd.DataFrame, test: Test) -> pd.DataFrame:
     """Return how far the regret of each run (rows) and series (columns) is from that of the same run of another."""
     table = cell.groupby(["replication", "series"], sort=False)["candidate_regret"].mean().unstack("series")
     return table.sub(table[test["to"]], axis=0).abs()

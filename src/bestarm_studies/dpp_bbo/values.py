@@ -1,12 +1,12 @@
 """Values of the DPP-BBO paper's figures: regrets batch by batch, differences of searches, and tables of both."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from bestarm_lab.figures.values import Lines, paired_effects, summarise
+from bestarm_lab.claims.cells import Test
+from bestarm_lab.figures.values import Lines, paired_effects, summarise, text_table
 from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
 
 SMALLEST = 1e-6  # added to a regret before its logarithm is taken
@@ -24,7 +24,7 @@ def rivals_of_sampling() -> dict[str, dict[str, tuple[str, str]]]:
     }
 
 
-def batch_of(rows: pd.DataFrame, test: Mapping[str, Any] | None = None) -> pd.Series:
+def batch_of(rows: pd.DataFrame, test: Test | None = None) -> pd.Series:
     """Return the number of batches behind each row; the first round is the random arm before them."""
     return rows["round"] - 1
 
@@ -80,13 +80,8 @@ def of_statistic(values: pd.DataFrame, statistic: str) -> pd.DataFrame:
 def wide_table(values: pd.DataFrame, entry: str = "{value:.3f}", *, index: Sequence[str] = ("series",)) -> pd.DataFrame:
     """Return plotted values as a table of texts, with a column for each statistic."""
     shown = values.dropna(subset="value")
-    texts = [entry.format(**{str(k): v for k, v in line.items()}) for line in shown.to_dict("records")]
-    table = shown.assign(text=texts).pivot(index=list(index), columns="statistic", values="text")
-    order = shown.set_index(list(index)).index.unique()
-    table = table.reindex(order, columns=shown["statistic"].unique()).fillna("")
-    return table.rename_axis(columns=None).reset_index()
+    shown = shown.assign(name=shown["statistic"], statistic="any")
+    return text_table(shown, "any", entry, index=index, columns="{name}").fillna("")
 
 
-Test = Mapping[str, Any]
-Rows = Mapping[str, pd.DataFrame]
 ROUNDING = 1e-8

@@ -31,12 +31,10 @@ def regret_values(
 ) -> pd.DataFrame:
     """Return mean and standard deviation of a regret over budgets, one panel for each frame of rows.
     ``metrics`` maps panels to columns; by default every panel shows the aggregated regret."""
-    found = [
-        summarise(
-            frame, regret_of((metrics or {}).get(panel, "aggregated_regret")), x="budget", panel=panel, profile=profile
-        )
-        for panel, frame in rows.items()
-    ]
+    found = []
+    for panel, frame in rows.items():
+        kinds = regret_of((metrics or {}).get(panel, "aggregated_regret"))
+        found.append(summarise(frame, kinds, x="budget", panel=panel, profile=profile))
     return pd.concat(found, ignore_index=True)
 
 

@@ -1,14 +1,9 @@
-"""Values that claims of several sections compare, and the settings of their checks."""
-
-from collections.abc import Mapping
-from typing import Any
+"""Values that claims of several sections compare."""
 
 import pandas as pd
 
 from bestarm_lab.claims.cells import Value
 
-Test = Mapping[str, Any]
-Rows = Mapping[str, pd.DataFrame]
 _STATIC_ARMS, _LOGISTIC_ARMS = 16, 8  # where K is not varied and the rows have no column for it
 
 

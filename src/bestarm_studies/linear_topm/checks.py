@@ -1,15 +1,9 @@
 """Values that claims of several sections compare."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
-from bestarm_lab.claims.cells import Value
-
-Test = Mapping[str, Any]
-Rows = Mapping[str, pd.DataFrame]
+from bestarm_lab.claims.cells import Test, Value
 
 
 def wrong(rows: pd.DataFrame, test: Test) -> pd.DataFrame:

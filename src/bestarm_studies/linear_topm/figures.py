@@ -67,7 +67,7 @@ def draw_sample_complexity(axis: Axes, rows: pd.DataFrame, values: pd.DataFrame,
 
 
 def sample_complexity_figure(
-    panels: Sequence[Panel], order: Sequence[Sequence[str]], *, title: str, setting: str = "", close_up: bool = False
+    panels: Sequence[Panel], order: Sequence[Sequence[str]], *, title: str, close_up: bool = False
 ) -> Figure:
     """Return a figure with one row for each panel of the paper and one column for each convention.
     ``panels`` and ``order``: from top to bottom, in the paper's order; ``close_up``: the axis of the pulls starts below
@@ -98,7 +98,7 @@ def sample_complexity_figure(
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=3)
     runs = runs_text(pd.concat([values.loc[values["statistic"] == "mean", "n"] for *_, values in panels]))
-    return headed(figure, title, runs, "boxes: quartiles, whiskers: 5% and 95% quantiles", setting)
+    return headed(figure, title, runs, "boxes: quartiles, whiskers: 5% and 95% quantiles")
 
 
 def real_figure(

@@ -3,14 +3,12 @@
 Runs in which a fit broke down enter no value; sides are compared over the batches that both have.
 """
 
-from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from bestarm_lab.claims.cells import Value, side_values
+from bestarm_lab.claims.cells import Test, Value, side_values
 from bestarm_studies.oae.first_hits import (
     MAIN_TAU,
     first_hits,
@@ -24,7 +22,6 @@ from bestarm_studies.oae.first_hits import (
 
 LEAST_BATCHES = 20  # no search is ended before
 RANDOM = "RandomBatch"
-Test = Mapping[str, Any]
 comparable = shared_rounds
 
 

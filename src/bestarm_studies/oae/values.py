@@ -14,6 +14,7 @@ from bestarm.interface import FloatArray, IntArray
 from bestarm_lab.claims.statistics import log_ratio
 from bestarm_lab.figures.values import as_values, paired_effects, share_interval, summarise
 from bestarm_studies.oae.checks import first_hit
+from bestarm_studies.oae.experiments import BATCH
 from bestarm_studies.oae.first_hits import (
     BEYOND,
     MAIN_TAU,
@@ -46,14 +47,12 @@ def by_set(*tables: pd.DataFrame, series: Sequence[str] = ()) -> dict[str, pd.Da
     return {name: pd.concat(parts, ignore_index=True) for name, parts in found.items()}
 
 
-def search_values(
-    sets: Mapping[str, pd.DataFrame], profile: str, *, batch: int = 3, taus: Sequence[float] = TAUS
-) -> pd.DataFrame:
+def search_values(sets: Mapping[str, pd.DataFrame], profile: str, *, taus: Sequence[float] = TAUS) -> pd.DataFrame:
     """Return `batches_until_top` and `share_found` of each set, one panel a set."""
     frames = []
     for name, rows in sets.items():
-        frames.append(batches_until_top(rows, name, profile, batch=batch, taus=taus))
-        frames.append(share_found(rows, name, profile, batch=batch))
+        frames.append(batches_until_top(rows, name, profile, batch=BATCH, taus=taus))
+        frames.append(share_found(rows, name, profile, batch=BATCH))
     return pd.concat(frames, ignore_index=True)
 
 
@@ -158,10 +157,8 @@ def batch_ratios(sets: Mapping[str, pd.DataFrame], pairs: Pairs, profile: str, *
     return as_values(pd.DataFrame(found), panel=panel, statistic="ratio", profile=profile)
 
 
-def block_rewards(
-    rows: pd.DataFrame, panel: str, profile: str, *, over: str = "Greedy", ends: Sequence[int] = BLOCK_ENDS
-) -> pd.DataFrame:
-    """Return the mean reward of a batch over blocks of batches, and what it is above that of ``over`` in the same run.
+def block_rewards(rows: pd.DataFrame, panel: str, profile: str, *, ends: Sequence[int] = BLOCK_ENDS) -> pd.DataFrame:
+    """Return the mean reward of a batch over blocks of batches, and what it is above Greedy's in the same run.
     x is the last batch of a block, which begins after the one before; the first batch is random and left out.
     Statistics ``reward`` and ``gain in reward``, paired, with 95% t-intervals over `whole_runs`."""
     kept = whole_runs(without_broken(rows))
@@ -169,7 +166,7 @@ def block_rewards(
     blocks = pd.cut(kept["round"], [1, *ends], labels=list(ends)).astype("Int64")
     means = kept.assign(x=blocks).groupby(["series", "replication", "x"], sort=False)["reward"].mean().reset_index()
     frames = [summarise(means, {"reward": ("reward", "mean")}, x="x", panel=panel, profile=profile)]
-    lines = {str(s): {"": (str(s), over)} for s in means["series"].unique() if s != over}
+    lines = {str(s): {"": (str(s), "Greedy")} for s in means["series"].unique() if s != "Greedy"}
     for end, block in means.groupby("x"):
         gains = paired_effects(block, "reward", statistic="gain in reward", profile=profile, panel=panel, lines=lines)
         frames.append(gains.assign(x=end))

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from refusals import refused, refuses
 
 from bestarm.streams import Streams, uniform
-from bestarm_objectives.drug.boolean_dynamics import settle
-from bestarm_objectives.drug.boolean_network import BooleanNetwork, Edge, is_fixed_point, next_states
+from bestarm_objectives.drug.boolean_network import BooleanNetwork, Edge, is_fixed_point, next_states, settle
 from bestarm_objectives.drug.gene_table import UNKNOWN
 from bestarm_objectives.drug.rein_model import (
     network_from_conditions,

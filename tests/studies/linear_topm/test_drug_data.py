@@ -19,12 +19,11 @@ from scipy.sparse.csgraph import connected_components
 from bestarm.streams import Streams
 from bestarm_lab.paths import RAW_DATA, data_mirror
 from bestarm_objectives.drug import files
-from bestarm_objectives.drug.boolean_dynamics import settle
-from bestarm_objectives.drug.boolean_network import is_fixed_point, next_states
+from bestarm_objectives.drug.boolean_network import is_fixed_point, next_states, settle
 from bestarm_objectives.drug.characteristic_direction import binarize_direction, characteristic_direction
+from bestarm_objectives.drug.files import read_simulation_log
 from bestarm_objectives.drug.gene_table import UNKNOWN, GeneTable
 from bestarm_objectives.drug.rein_model import read_model, read_observations
-from bestarm_objectives.drug.simulation_log import read_simulation_log
 from bestarm_objectives.drug.simulator import hit_ratio, reversion_score, simulator_from_tables
 
 FOLDER = "drug-repurposing"

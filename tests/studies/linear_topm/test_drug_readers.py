@@ -6,8 +6,8 @@ import numpy as np
 from refusals import refuses, refusing
 
 from bestarm_objectives.drug import files
+from bestarm_objectives.drug.files import read_simulation_log
 from bestarm_objectives.drug.gene_table import UNKNOWN, read_gene_table
-from bestarm_objectives.drug.simulation_log import read_simulation_log
 
 CIDS = [drug.cid for drug in files.DRUGS]
 

@@ -13,6 +13,7 @@ from bestarm.interface import FloatArray
 from bestarm.policies.gaussian.batch_gp import BatchGP
 from bestarm.policies.gaussian.gp_state import BatchGPState
 from bestarm.streams import Streams
+from bestarm_lab.claims.cells import Rows, Test
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_lab.experiments.observed import watched
 from bestarm_lab.figures.styles import DOTS_AND_DASHES, Style
@@ -20,7 +21,7 @@ from bestarm_lab.figures.values import QUANTILES, as_values
 from bestarm_studies.dpp_bbo import k_dpp_laws
 from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
 from bestarm_studies.dpp_bbo.moments import dpp_kernel, hallucinated, relevance_regions
-from bestarm_studies.dpp_bbo.values import ROUNDING, Rows, Test
+from bestarm_studies.dpp_bbo.values import ROUNDING
 
 NOISE_STYLES = {
     "σ² = 0.01": Style("#0072B2", "s"),

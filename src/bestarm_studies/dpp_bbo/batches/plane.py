@@ -64,17 +64,11 @@ def draw_plane(axis: Axes, values: pd.DataFrame, surface: pd.DataFrame, places: 
 
 
 def plane_figure(
-    values: pd.DataFrame,
-    rows: Mapping[str, Mapping[str, str]],
-    *,
-    title: str,
-    setting: str = "",
-    height: float = 2.7,
-    unit: str = "standard deviation",
+    values: pd.DataFrame, rows: Mapping[str, Mapping[str, str]], *, title: str, setting: str = ""
 ) -> Figure:
     """Return batches in the plane: a row of panels for each heading, with one shading for all."""
     n_columns = max(map(len, rows.values()))
-    figure, axes = plt.subplots(len(rows), n_columns, figsize=wide(len(rows), height), squeeze=False)
+    figure, axes = plt.subplots(len(rows), n_columns, figsize=wide(len(rows), 2.7), squeeze=False)
     first, places = values[values["panel"] == values["panel"].iloc[0]], places_of(values)
     top = float(of_statistic(values, "deviation")["value"].max())
     for line, (heading, panels) in zip(axes, rows.items(), strict=True):
@@ -85,7 +79,7 @@ def plane_figure(
         line[0].set_ylabel(heading)
     engine: Any = figure.get_layout_engine()
     engine.set(w_pad=0.08)
-    figure.colorbar(shading, ax=list(axes.flat), label=unit, shrink=0.8, pad=0.01, aspect=30)
+    figure.colorbar(shading, ax=list(axes.flat), label="standard deviation", shrink=0.8, pad=0.01, aspect=30)
     marks = [
         Line2D([], [], ls="", marker="x", color="black", ms=4, label="observed"),
         Line2D([], [], ls="", marker="s", mfc="white", mec="black", ms=8, label="first arm of the batch"),

@@ -7,12 +7,12 @@ import numpy as np
 import pandas as pd
 
 from bestarm.interface import FloatArray
+from bestarm_lab.claims.cells import Rows, Test
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_objectives.fastxml import points
 from bestarm_objectives.fastxml.grid import HYPER_PARAMETERS, LEAVES, TREES, forest_rows
 from bestarm_objectives.fastxml.points import DATASETS, Dataset, stand_in_split
 from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms, stored_table
-from bestarm_studies.dpp_bbo.values import Rows, Test
 
 DATA_FILES = points.DATA_FILES  # in the keys of the searches
 TABLES = {"Bibtex": "fastxml_bibtex", "Delicious": "fastxml_delicious"}

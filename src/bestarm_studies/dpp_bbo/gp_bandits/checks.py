@@ -3,9 +3,9 @@
 import numpy as np
 
 from bestarm.policies.gaussian.gp_acquisition import est_width
+from bestarm_lab.claims.cells import Test
 from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
-from bestarm_studies.dpp_bbo.values import Test
 
 
 def est_is_ucb(test: Test) -> Decision:

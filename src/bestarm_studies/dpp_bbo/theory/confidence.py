@@ -19,6 +19,7 @@ from bestarm.policies.gaussian.gp_acquisition import maximum_by_approximation, m
 from bestarm.policies.gaussian.gp_state import BatchGPState
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
+from bestarm_lab.claims.cells import Rows, Test
 from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_lab.experiments.observed import watched
@@ -29,7 +30,7 @@ from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
 from bestarm_studies.dpp_bbo.gp_draws import BLOCK, blocks, kernel_root
 from bestarm_studies.dpp_bbo.moments import before_batch, hallucinated
 from bestarm_studies.dpp_bbo.theory.information import stacked, ucb_beta
-from bestarm_studies.dpp_bbo.values import ROUNDING, Rows, Test
+from bestarm_studies.dpp_bbo.values import ROUNDING
 
 
 @dataclass

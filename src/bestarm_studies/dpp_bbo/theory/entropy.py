@@ -13,6 +13,7 @@ from bestarm.designs.k_dpp_exact import log_elementary
 from bestarm.interface import FloatArray
 from bestarm.policies.gaussian.batch_gp import BatchGP
 from bestarm.policies.gaussian.gp_state import BatchGPState
+from bestarm_lab.claims.cells import Rows, Test
 from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_lab.experiments.observed import watched
@@ -30,7 +31,7 @@ from bestarm_studies.dpp_bbo.theory.information import (
     per_information,
     ucb_beta,
 )
-from bestarm_studies.dpp_bbo.values import ROUNDING, Rows, Test
+from bestarm_studies.dpp_bbo.values import ROUNDING
 
 
 def log_binomial(n: Any, k: Any) -> Any:

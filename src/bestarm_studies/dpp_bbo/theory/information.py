@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from bestarm.interface import FloatArray
 from bestarm.policies.gaussian.batch_gp import BatchGP
 from bestarm.policies.gaussian.gp_state import BatchGPState
+from bestarm_lab.claims.cells import Rows, Test
 from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_lab.experiments.observed import watched
@@ -26,7 +27,7 @@ from bestarm_lab.figures.values import as_values
 from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
 from bestarm_studies.dpp_bbo.gp_draws import DRAWN, FUNCTIONS, kernel_matrix
 from bestarm_studies.dpp_bbo.moments import dpp_kernel, hallucinated
-from bestarm_studies.dpp_bbo.values import ROUNDING, Rows, Test
+from bestarm_studies.dpp_bbo.values import ROUNDING
 
 GREEDY = float(np.e / (np.e - 1.0))  # the largest information is at most so many times the greedy one (Nemhauser)
 

@@ -18,6 +18,7 @@ from bestarm.policies.gaussian.batch_rules import EstimatedMaximum, KDpp, UpperB
 from bestarm.policies.gaussian.gp_state import BatchGPState
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
+from bestarm_lab.claims.cells import Rows, Test
 from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_lab.figures.figures import draw_quantiles, headed, runs_text, wide
@@ -26,7 +27,6 @@ from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
 from bestarm_studies.dpp_bbo.gp_draws import blocks
 from bestarm_studies.dpp_bbo.moments import before_batch, hallucinated, relevance_regions
 from bestarm_studies.dpp_bbo.theory.information import ucb_beta, zeta
-from bestarm_studies.dpp_bbo.values import Rows, Test
 
 
 def confidence_misses(delta: float, n: int = 10**6) -> float:
@@ -212,7 +212,7 @@ def share_values(rows: pd.DataFrame, columns: Mapping[str, str], order: Sequence
     return summarise(mine, statistics, panel="shares", profile=profile).dropna(subset="value")
 
 
-def lemma_figure(values: pd.DataFrame, order: Sequence[str], *, title: str, setting: str = "") -> Figure:
+def lemma_figure(values: pd.DataFrame, order: Sequence[str], *, title: str) -> Figure:
     """Return the distribution over runs of what each lemma says, a column for each lemma, a line for each series."""
     panels = list(dict.fromkeys(values["panel"]))
     figure, axes = plt.subplots(1, len(panels), figsize=wide(1, 0.32 * len(order) + 1.0), sharey=True)
@@ -223,7 +223,7 @@ def lemma_figure(values: pd.DataFrame, order: Sequence[str], *, title: str, sett
         axis.axvline(0.0 if what.startswith("share") else 1.0, color="black", ls="--", lw=1.0, zorder=1)
         axis.set_xlim(left=-0.03 if what.startswith("share") else 0.0)
     reading = "thick: quartiles, thin: 5% to 95%, tick: largest; dashed: most that is claimed"
-    return headed(figure, title, runs_text(values["n"]), reading, setting)
+    return headed(figure, title, runs_text(values["n"]), reading)
 
 
 def never_above(test: Test, rows: Rows) -> Decision:

@@ -18,6 +18,7 @@ from bestarm.interface import Ask, FloatArray
 from bestarm.policies.gaussian.batch_gp import BatchGP
 from bestarm.policies.gaussian.batch_rules import Hallucinate
 from bestarm.policies.gaussian.gp_state import LOG
+from bestarm_lab.claims.cells import Rows, Test
 from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_lab.figures.figures import line_panels, runs_text
@@ -40,7 +41,6 @@ from bestarm_studies.dpp_bbo.theory.information import (
     ucb_beta,
     zeta,
 )
-from bestarm_studies.dpp_bbo.values import Rows, Test
 
 _WIDTH = LOG.index("width")
 
@@ -274,9 +274,7 @@ TERM_STYLES = {
 }
 
 
-def theorems_figure(
-    regrets: pd.DataFrame, order: Sequence[str], entropies: pd.DataFrame, *, title: str, setting: str = ""
-) -> Figure:
+def theorems_figure(regrets: pd.DataFrame, order: Sequence[str], entropies: pd.DataFrame, *, title: str) -> Figure:
     """Return what two theorems say against the number of batches: above, the mean cumulative regret below Theorem 3.3's
     bound, on a logarithmic axis; below, the terms of Theorem 3.4's bracket and the bracket itself."""
 
@@ -288,7 +286,7 @@ def theorems_figure(
     above = partial(line_panels, regrets, order, statistic="regret", titles={"regret": "Theorem 3.3"}, **of_regret)
     below = partial(line_panels, entropies, list(TERM_STYLES), statistic="mean", **of_terms)
     runs = runs_text(pd.concat([regrets["n"], entropies["n"]]))
-    return stacked([(2.6, above), (2.6, below)], title, runs, "bars: 95% intervals", setting)
+    return stacked([(2.6, above), (2.6, below)], title, runs, "bars: 95% intervals")
 
 
 CHECKS = {

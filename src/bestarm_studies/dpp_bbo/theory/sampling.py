@@ -13,13 +13,13 @@ from bestarm.designs.k_dpp_chains import sample_chain
 from bestarm.designs.k_dpp_exact import sample_exact
 from bestarm.designs.k_dpp_mixing import down_up_steps, exchange_steps, greedy_deficit
 from bestarm.streams import Streams
+from bestarm_lab.claims.cells import Rows, Test
 from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_lab.figures.figures import line_panels
 from bestarm_lab.figures.styles import Style
 from bestarm_lab.figures.values import as_values, summarise
 from bestarm_studies.dpp_bbo.gp_draws import batch_kernel
-from bestarm_studies.dpp_bbo.values import Rows, Test
 
 
 def sampling_times(

@@ -6,10 +6,11 @@ import numpy as np
 import pandas as pd
 
 from bestarm.interface import FloatArray
+from bestarm_lab.claims.cells import Rows, Test
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_objectives.walker.walking import COEFFICIENTS, walking_speeds
 from bestarm_studies.dpp_bbo.synthetic_functions import OBJECTIVES
-from bestarm_studies.dpp_bbo.values import Rows, Test, batch_of
+from bestarm_studies.dpp_bbo.values import batch_of
 
 
 def gradient_norms(value: Callable[[FloatArray], FloatArray], points: FloatArray, step: float) -> FloatArray:

@@ -1,6 +1,6 @@
 """Figure 6: regret over K, the children of a cell, and S, its representatives."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import matplotlib.pyplot as plt
@@ -13,7 +13,6 @@ from bestarm_lab.experiments.series import setting_of_each
 from bestarm_lab.figures.figures import headed, runs_text, wide
 from bestarm_lab.figures.styles import CONVENTIONS
 from bestarm_lab.figures.values import summarise
-from bestarm_studies.gpoo.checks import Test
 from bestarm_studies.gpoo.series import gpoo
 
 CHILDREN_AND_REPRESENTATIVES = {
@@ -23,9 +22,9 @@ CHILDREN_AND_REPRESENTATIVES = {
 }
 
 
-def setting_of(setting: str) -> Callable[[pd.DataFrame, Test], pd.Series]:
-    """Return what finds a setting of the series of Figure 6."""
-    return lambda rows, test: rows["series"].map(setting_of_each(CHILDREN_AND_REPRESENTATIVES, setting))
+def in_grid(rows: pd.DataFrame, setting: str) -> pd.Series:
+    """Return a setting of each row's series in Figure 6."""
+    return rows["series"].map(setting_of_each(CHILDREN_AND_REPRESENTATIVES, setting))
 
 
 def log_regret_grid(rows: pd.DataFrame, budgets: Sequence[int], profile: str) -> pd.DataFrame:
@@ -34,11 +33,8 @@ def log_regret_grid(rows: pd.DataFrame, budgets: Sequence[int], profile: str) ->
     mine = rows[rows["budget"].isin(budgets)]
     found = summarise(mine, {"log mean": ("aggregated_regret", "mean")}, panel="N = {budget}", profile=profile)
     logs = {name: np.log(found[name].clip(lower=1e-12)) for name in ("value", "low", "high")}
-    arity, size = (
-        found["series"].map(setting_of_each(CHILDREN_AND_REPRESENTATIVES, setting))
-        for setting in ("arity", "n_representatives")
-    )
-    return found.assign(series="K = " + arity.astype(str), x=size, **logs)
+    arity, size = in_grid(found, "arity").astype(str), in_grid(found, "n_representatives")
+    return found.assign(series="K = " + arity, x=size, **logs)
 
 
 def grid_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:

@@ -10,26 +10,17 @@ from bestarm.models.cell_posterior import predict_points
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.series import Series
+from bestarm_studies.gpoo import series
 from bestarm_studies.gpoo.aggregation.children_and_representatives import CHILDREN_AND_REPRESENTATIVES
 from bestarm_studies.gpoo.cell_bandit import CellBandit
 from bestarm_studies.gpoo.experiments import BOTH, CURVE, F3, RUNS, computed, search, two_feedbacks
-from bestarm_studies.gpoo.series import (
-    AVE_STOOO,
-    BUDGET,
-    GPTREE,
-    STOOO,
-    TENS,
-    gptree_average,
-    single_and_average,
-    stooo,
-)
 from bestarm_studies.gpoo.trees import Search, Searches, of_all, tree_rows
 
 RIVALS_ON_F3 = {
-    "StoOO": Series(STOOO, budgets=TENS),
-    "AVE-StoOO": stooo(TENS, 10, AVE_STOOO),
-    "GPTree": GPTREE,
-    "GPTree (S = 10)": gptree_average(),
+    "StoOO": Series(series.STOOO, budgets=series.TENS),
+    "AVE-StoOO": series.stooo(series.TENS, 10, series.AVE_STOOO),
+    "GPTree": series.GPTREE,
+    "GPTree (S = 10)": series.gptree_average(),
 }
 
 
@@ -72,11 +63,17 @@ def _pattern_of(search: Search, replications: int, seed: int, budgets: Sequence[
 
 
 EXPERIMENTS: dict[str, Experiment | Computation] = {
-    "fig5": search("Figure 5", F3, single_and_average(), CURVE, BOTH, every=1),
+    "fig5": search("Figure 5", F3, series.single_and_average(), CURVE, BOTH, every=1),
     "rivals_f3": search("The other searches on f3", F3, RIVALS_ON_F3, CURVE, BOTH, every=1),
     "fig6": search("Figure 6", F3, CHILDREN_AND_REPRESENTATIVES, CURVE, BOTH, every=25, paper=15_000),
     "fig5_trees": computed(
-        "Figure 5", 1, tree_rows, searches=two_feedbacks(F3), conventions=BOTH, rounds=(BUDGET + 1,), posterior=True
+        "Figure 5",
+        1,
+        tree_rows,
+        searches=two_feedbacks(F3),
+        conventions=BOTH,
+        rounds=(series.BUDGET + 1,),
+        posterior=True,
     ),
     "pattern": computed(
         "The model's mean against f and against f smoothed",

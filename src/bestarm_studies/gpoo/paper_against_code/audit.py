@@ -72,15 +72,11 @@ def audited(function: str) -> dict[str, Series]:
 def audit_effects(rows: pd.DataFrame, panel: str, profile: str) -> pd.DataFrame:
     """Return what each change of an audit adds to the regret at 30, 50 and 80 evaluations, and over `BUDGETS`."""
     measures = {f"N = {n}": (n, n) for n in (30, 50, 80)} | {"mean over N = {}-{}".format(*BUDGETS): BUDGETS}
-    return pd.concat(
-        [
-            paired_effects(
-                rows[rows["budget"].between(*ends)], "aggregated_regret", statistic=name, panel=panel, profile=profile
-            )
-            for name, ends in measures.items()
-        ],
-        ignore_index=True,
-    )
+    found = []
+    for name, ends in measures.items():
+        mine = rows[rows["budget"].between(*ends)]
+        found.append(paired_effects(mine, "aggregated_regret", statistic=name, panel=panel, profile=profile))
+    return pd.concat(found, ignore_index=True)
 
 
 def effects_table(values: pd.DataFrame, statistics: Sequence[str], change: str) -> pd.DataFrame:

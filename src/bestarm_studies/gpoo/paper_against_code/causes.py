@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from bestarm.designs.partition_tree import EXPANDED, LEAF
+from bestarm_lab.claims.cells import Test
 from bestarm_lab.experiments.series import Series, one_change
 from bestarm_lab.figures.values import summarise
-from bestarm_studies.gpoo.checks import Test
 from bestarm_studies.gpoo.paper_against_code.audit import GPTREE_DEVIATIONS
 from bestarm_studies.gpoo.series import AVE_STOOO, GPOO, GPTREE, TENS, gpoo, stooo
 from bestarm_studies.gpoo.trees import Search, Searches, of_all

@@ -3,8 +3,8 @@
 import numpy as np
 
 from bestarm.interface import FloatArray
-from bestarm_lab.claims.cells import Value
-from bestarm_studies.gpoo.checks import Test, curve
+from bestarm_lab.claims.cells import Test, Value
+from bestarm_studies.gpoo.checks import curve
 
 
 def first_budget(means: FloatArray, budgets: FloatArray, test: Test) -> FloatArray:

@@ -10,10 +10,10 @@ from scipy import stats
 
 from bestarm.designs.partition_tree import EXPANDED
 from bestarm.policies.cells.stooo import Stooo
+from bestarm_lab.claims.cells import Test
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_lab.experiments.observed import watched
 from bestarm_lab.figures.values import as_values
-from bestarm_studies.gpoo.checks import Test
 from bestarm_studies.gpoo.functions import DesignedBandit
 from bestarm_studies.gpoo.theory.assumptions import largest_slopes, lipschitz_scale, ranges
 from bestarm_studies.gpoo.theory.rate import near_optimality

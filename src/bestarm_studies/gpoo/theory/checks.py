@@ -11,12 +11,12 @@ from bestarm.designs.partition_tree import LEAF
 from bestarm.interface import FloatArray
 from bestarm.kernels import Stationary
 from bestarm.policies.cells.gpoo import Gpoo
-from bestarm_lab.claims.cells import Value
+from bestarm_lab.claims.cells import Rows, Test, Value
 from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_lab.experiments.observed import watched
 from bestarm_lab.study import project_seed
-from bestarm_studies.gpoo.checks import Rows, Test, curve
+from bestarm_studies.gpoo.checks import curve
 from bestarm_studies.gpoo.functions import DesignedBandit, reward_function
 from bestarm_studies.gpoo.theory.assumptions import largest_slopes
 from bestarm_studies.gpoo.theory.average_feedback import azuma

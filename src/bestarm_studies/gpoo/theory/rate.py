@@ -8,11 +8,11 @@ from matplotlib.figure import Figure
 
 from bestarm.interface import FloatArray
 from bestarm.policies.cells.gpoo import Gpoo
+from bestarm_lab.claims.cells import Test
 from bestarm_lab.figures.figures import line_panels
 from bestarm_lab.figures.styles import DOTS, Style
 from bestarm_lab.figures.values import as_values
 from bestarm_studies.gpoo.cell_bandit import CellBandit
-from bestarm_studies.gpoo.checks import Test
 
 
 def near_optimality(problem: CellBandit, radius_factor: float) -> tuple[float, float]:

@@ -61,12 +61,10 @@ FEEDBACK_READINGS = of_problem(
 )
 
 
-def setting_values(
-    rows: pd.DataFrame, panel: str, profile: str, budgets: Sequence[int], metric: str = "aggregated_regret"
-) -> pd.DataFrame:
+def setting_values(rows: pd.DataFrame, panel: str, profile: str, budgets: Sequence[int]) -> pd.DataFrame:
     """Return mean regret with 95% intervals at some budgets; series are "S = s, setting", split into series and x."""
     mine = rows[rows["budget"].isin(budgets)]
-    found = summarise(mine, {"mean": (metric, "mean")}, panel="N = {budget}", profile=profile)
+    found = summarise(mine, {"mean": ("aggregated_regret", "mean")}, panel="N = {budget}", profile=profile)
     parts = found["series"].str.split(", ", n=1, expand=True)
     return found.assign(statistic=found["panel"], panel=panel, series=parts[0], x=parts[1])
 
@@ -86,10 +84,8 @@ def setting_effects(
             reference = f"{size}, {references[varied]}"
             name = "" if label == reference else setting
             lines.setdefault(f"GPOO ({size})", {})[name] = (label, reference)
-        statistic = f"N = {budget}"
-        table.append(
-            paired_effects(mine, "aggregated_regret", statistic=statistic, panel=panel, profile=profile, lines=lines)
-        )
+        given: dict[str, Any] = {"statistic": f"N = {budget}", "panel": panel, "profile": profile}
+        table.append(paired_effects(mine, "aggregated_regret", lines=lines, **given))
     effects = pd.concat(table, ignore_index=True)
     return effects[~effects.duplicated(["series", "x", "convention"])]
 
@@ -97,7 +93,7 @@ def setting_effects(
 SIZE_STYLES = {"S = 1": Style("#0072B2", "s"), "S = 10": Style("#4B97E2", "o", "--")}
 
 
-def settings_figure(values: pd.DataFrame, *, title: str, setting: str = "", x: str = "") -> Figure:
+def settings_figure(values: pd.DataFrame, *, title: str, x: str = "") -> Figure:
     """Return regret against a setting: a column for each function, a row for each convention."""
     conventions = [c for c in CONVENTIONS if c in set(values["convention"])]
     panels = list(dict.fromkeys(values["panel"]))
@@ -123,7 +119,7 @@ def settings_figure(values: pd.DataFrame, *, title: str, setting: str = "", x: s
             axis.set_xlabel(x if row == len(conventions) - 1 else "")
         axes[row, 0].set_ylabel(f"{CONVENTIONS[convention]}\nmean regret")
     legend_below(figure, list(styles))
-    return headed(figure, title, runs_text(values["n"]), "bars: 95% intervals", setting)
+    return headed(figure, title, runs_text(values["n"]), "bars: 95% intervals")
 
 
 RIVALS = {"S = 1": ("StoOO", "GPTree"), "S = 10": ("AVE-StoOO", "GPTree")}  # of GPOO, for each S

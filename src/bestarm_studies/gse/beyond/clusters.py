@@ -10,9 +10,9 @@ from bestarm.designs.optimal_design import DesignRule, optimal_design
 from bestarm.designs.rounding import round_design, uniform_counts
 from bestarm.interface import FloatArray
 from bestarm.streams import Streams
+from bestarm_lab.claims.cells import Rows, Test
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_lab.figures.values import as_values
-from bestarm_studies.gse.checks import Rows, Test
 
 _ALLOCATIONS = ("uniform", "clusters", "G-optimal")
 
@@ -61,13 +61,9 @@ def clusters(test: Test, rows: Rows) -> Decision:
 
 def cluster_values(sizes: Sequence[int], seed: int, profile: str) -> pd.DataFrame:
     """Return the pulls of the lone arm and the largest leverage in the example of Appendix H, by allocation and K."""
-    lines = []
-    for k in sizes:
-        pulls, leverages = example_leverages(k, seed)
-        for name, n, leverage in zip(_ALLOCATIONS, pulls, leverages, strict=True):
-            lines.append({"series": name, "x": k, "statistic": "pulls of the lone arm", "value": n})
-            lines.append({"series": name, "x": k, "statistic": "leverage", "value": leverage})
-    return as_values(pd.DataFrame(lines), panel="example", profile=profile)
+    rows = leverage_rows(1, sizes, seed=seed).rename(columns={"n_arms": "x", "pulls": "pulls of the lone arm"})
+    lines = rows.melt(["series", "x"], ["pulls of the lone arm", "leverage"], var_name="statistic", ignore_index=False)
+    return as_values(lines.sort_index(kind="stable"), panel="example", profile=profile)
 
 
 def cluster_table(values: pd.DataFrame) -> pd.DataFrame:

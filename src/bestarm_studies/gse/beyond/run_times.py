@@ -10,8 +10,8 @@ import pandas as pd
 
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
+from bestarm_lab.claims.cells import Rows, Test
 from bestarm_lab.claims.verdicts import Decision
-from bestarm_studies.gse.checks import Rows, Test
 
 
 def run_times(

@@ -6,31 +6,28 @@ from typing import Any
 from bestarm.policies.linear.ucb_glm import UcbGlm
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.scale import Scale
-from bestarm_studies.gse.algorithms import (
-    BINARY_SIGMA,
-    FWG,
-    LOGISTIC,
-    LOGISTIC_FWG,
-    SIGMA,
-    UNIFORM,
-    at_most,
-    bayes_gap,
-    search,
-    with_leak,
-)
+from bestarm_studies.gse import algorithms as gse
 from bestarm_studies.gse.instances import logistic_instance
 
 
 def _logistic(title: str, as_coded: bool, **settings: Any) -> Experiment:
-    eliminations = {"GSE-Log": LOGISTIC, "GSE-Log-FWG": LOGISTIC_FWG, "GSE-Lin": UNIFORM, "GSE-Lin-FWG": FWG}
-    return search(
+    eliminations = {
+        "GSE-Log": gse.LOGISTIC,
+        "GSE-Log-FWG": gse.LOGISTIC_FWG,
+        "GSE-Lin": gse.UNIFORM,
+        "GSE-Lin-FWG": gse.FWG,
+    }
+    return gse.search(
         title,
         partial(logistic_instance, **settings),
         {
-            **with_leak(eliminations),
-            **at_most(
+            **gse.with_leak(eliminations),
+            **gse.at_most(
                 3000,
-                {"UCB-GLM": partial(UcbGlm), "BayesGap-M": bayes_gap(BINARY_SIGMA, "matern32", 10, {"sigma": SIGMA})},
+                {
+                    "UCB-GLM": partial(UcbGlm),
+                    "BayesGap-M": gse.bayes_gap(gse.BINARY_SIGMA, "matern32", 10, {"sigma": gse.SIGMA}),
+                },
             ),
         },
         as_coded=as_coded,

@@ -5,9 +5,9 @@ from scipy import integrate, stats
 
 from bestarm.policies.linear.gse import n_stages
 from bestarm.policies.linear.od_linbai import schedule
+from bestarm_lab.claims.cells import Test
 from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
-from bestarm_studies.gse.checks import Test
 
 
 def probability_of_losing(dimension: int, copies: int, keep: int, gap: float, pulls: float) -> float:

@@ -8,19 +8,7 @@ from bestarm.policies.linear.budgeted import lingape, lingape_greedy
 from bestarm.policies.linear.peace import Peace
 from bestarm_lab.experiments.scale import PerArm, Scale
 from bestarm_lab.experiments.series import Series, Settings, name_of_change, one_change
-from bestarm_studies.gse.algorithms import (
-    FWG,
-    GREEDY,
-    OD_LINBAI,
-    SIGMA,
-    TABLE_SIGMA,
-    UNIFORM,
-    WYNN,
-    at_most,
-    lin_ucb,
-    search,
-    unprojected,
-)
+from bestarm_studies.gse import algorithms as gse
 from bestarm_studies.gse.instances import adaptive_instance, corner_instance, sphere_instance, static_instance
 from bestarm_studies.gse.tabular import automobile_instance, stand_in_automobile_instance
 from bestarm_studies.gse.tabular import correct as correct_row
@@ -56,10 +44,10 @@ def _eliminations(in_four: bool, leaked: bool = False) -> dict[str, Any]:
     Four features are among them if instances have so few as coded; all changes of OD-LinBAI include the schedule of
     dimension 4 if it is ``leaked`` into the experiment."""
     four = _FOUR if in_four else {}
-    lin = one_change("GSE-Lin", UNIFORM, {**_ELIMINATION, "all": _ALL}, four)
+    lin = one_change("GSE-Lin", gse.UNIFORM, {**_ELIMINATION, "all": _ALL}, four)
     fwg = one_change(
         "GSE-Lin-FWG",
-        FWG,
+        gse.FWG,
         {
             "rounded up": _UP,
             "published line search": _LINE_SEARCH,
@@ -72,7 +60,7 @@ def _eliminations(in_four: bool, leaked: bool = False) -> dict[str, Any]:
     )
     greedy = one_change(
         "GSE-Lin-Greedy",
-        GREEDY,
+        gse.GREEDY,
         {
             "intercept in the design": _INTERCEPT,
             "three columns, ties by the stage before": {**_COLUMNS, **_BY_RANK},
@@ -83,11 +71,13 @@ def _eliminations(in_four: bool, leaked: bool = False) -> dict[str, Any]:
         },
     )
     wynn = one_change(
-        "GSE-Lin-Wynn", WYNN, {"Fedorov's step": {"allocation": "fedorov"}, "multinomial": {"rounding": "multinomial"}}
+        "GSE-Lin-Wynn",
+        gse.WYNN,
+        {"Fedorov's step": {"allocation": "fedorov"}, "multinomial": {"rounding": "multinomial"}},
     )
     od = one_change(
         "OD-LinBAI",
-        OD_LINBAI,
+        gse.OD_LINBAI,
         {
             "three columns": _COLUMNS,
             "three columns, ties by the stage before": {**_COLUMNS, **_BY_RANK},
@@ -104,7 +94,7 @@ def _eliminations(in_four: bool, leaked: bool = False) -> dict[str, Any]:
 def _baselines() -> dict[str, Any]:
     ucb = one_change(
         "LinUCB",
-        lin_ucb(6.32),
+        gse.lin_ucb(6.32),
         {
             "no features shared": {"disjoint": True},
             "first of equals": _IN_ORDER,
@@ -114,7 +104,7 @@ def _baselines() -> dict[str, Any]:
     )
     gaps = one_change(
         "LinGapE-Greedy",
-        partial(lingape_greedy, sigma=SIGMA, delta=0.9),
+        partial(lingape_greedy, sigma=gse.SIGMA, delta=0.9),
         {
             "published radius": {
                 "radius": "explicit",
@@ -127,11 +117,13 @@ def _baselines() -> dict[str, Any]:
         },
     )
     slip = one_change(
-        "LinGapE", partial(lingape, sigma=SIGMA, delta=0.4), {"weights of at least 0": {"nonnegative_weights": True}}
+        "LinGapE",
+        partial(lingape, sigma=gse.SIGMA, delta=0.4),
+        {"weights of at least 0": {"nonnegative_weights": True}},
     )
     bayes = one_change(
         "BayesGap-Lin",
-        partial(BayesGap, sigma=SIGMA, kernel="linear"),
+        partial(BayesGap, sigma=gse.SIGMA, kernel="linear"),
         {
             "every arm once first": {"initialise": True},
             "H without its power": {"inverse_square": False},
@@ -144,7 +136,7 @@ def _baselines() -> dict[str, Any]:
     return {
         **ucb,
         **gaps,
-        **at_most(500, slip),
+        **gse.at_most(500, slip),
         **bayes,
         "Peace": partial(Peace),
         name_of_change("Peace", "solved to the optimum"): Series(partial(Peace, solver="optimised"), replications=500),
@@ -153,38 +145,40 @@ def _baselines() -> dict[str, Any]:
 
 
 _ON_TABLES: dict[str, Any] = {
-    **unprojected({"GSE-Lin-FWG": FWG}),
-    "LinUCB": lin_ucb(2.53),
-    "BayesGap-Lin": partial(BayesGap, sigma=TABLE_SIGMA, kernel="linear"),
+    **gse.unprojected({"GSE-Lin-FWG": gse.FWG}),
+    "LinUCB": gse.lin_ucb(2.53),
+    "BayesGap-Lin": partial(BayesGap, sigma=gse.TABLE_SIGMA, kernel="linear"),
 }
 _SMALL: dict[str, Any] = {"vary": {"n_arms": [8, 16, 32]}, "budgets": PerArm((20,)), "paper": Scale(2000)}
 _FEWER = {"laptop": Scale(250), "paper": Scale(1000)}
 AUDIT = {
-    "audit_adaptive": search(
+    "audit_adaptive": gse.search(
         "Audit: adaptive instance", partial(adaptive_instance), _eliminations(in_four=False, leaked=True), **_SMALL
     ),
-    "audit_static": search(
+    "audit_static": gse.search(
         "Audit: static instance, gap 1", partial(static_instance, gap=1.0), _eliminations(in_four=False), **_SMALL
     ),
-    "audit_sphere": search("Audit: random instances", partial(sphere_instance), _eliminations(in_four=True), **_SMALL),
-    "audit_small_budget": search(
+    "audit_sphere": gse.search(
+        "Audit: random instances", partial(sphere_instance), _eliminations(in_four=True), **_SMALL
+    ),
+    "audit_small_budget": gse.search(
         "Audit: Figure 6 at B = 100",
         partial(sphere_instance, variance=1.0),
         {
-            **one_change("GSE-Lin-FWG", FWG, {"rounded up": _UP}, _FOUR),
-            **one_change("OD-LinBAI", OD_LINBAI, {"exact budgets": _EXACT, "published schedule": _SCHEDULE}, _FOUR),
+            **one_change("GSE-Lin-FWG", gse.FWG, {"rounded up": _UP}, _FOUR),
+            **one_change("OD-LinBAI", gse.OD_LINBAI, {"exact budgets": _EXACT, "published schedule": _SCHEDULE}, _FOUR),
         },
         vary={"n_arms": [8, 16, 32, 64]},
         budgets=[100],
         smoke=Scale(2, vary={"n_arms": [8]}),
         paper=Scale(2000),
     ),
-    "audit_corner": search(
+    "audit_corner": gse.search(
         "Audit: Figure 7",
         partial(corner_instance),
         one_change(
             "GSE-Lin-FWG",
-            FWG,
+            gse.FWG,
             {"rounded up": _UP, "arms rounded down": _DOWN, "ties by the stage before": _BY_RANK, "all": _ALL_FWG},
         ),
         vary={"n_arms": [3, 6, 12, 24]},
@@ -192,7 +186,7 @@ AUDIT = {
         smoke=Scale(2, vary={"n_arms": [6]}),
         paper=Scale(2000),
     ),
-    "audit_cars": search(
+    "audit_cars": gse.search(
         "Audit: cars, which rows count as the best",
         partial(automobile_instance),
         {
@@ -207,7 +201,7 @@ AUDIT = {
         paper=Scale(2000),
     ),
     **{
-        name: search(f"Audit: baselines, {words}", partial(make), _baselines(), **_SMALL | _FEWER)
+        name: gse.search(f"Audit: baselines, {words}", partial(make), _baselines(), **_SMALL | _FEWER)
         for name, words, make in (
             ("audit_baselines", "random instances", sphere_instance),
             ("audit_baselines_adaptive", "adaptive instance", adaptive_instance),

@@ -11,14 +11,9 @@ from bestarm.policies.linear.ucb_glm import UcbGlm
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.scale import PerArm, Scale
 from bestarm_lab.experiments.series import Settings, one_change
+from bestarm_studies.gse import tabular as tables
 from bestarm_studies.gse.algorithms import BINARY_SIGMA, SIGMA, TABLE_SIGMA, search
 from bestarm_studies.gse.instances import adaptive_instance, logistic_instance, sphere_instance, static_instance
-from bestarm_studies.gse.tabular import (
-    automobile_instance,
-    electric_motor_instance,
-    stand_in_automobile_instance,
-    stand_in_electric_motor_instance,
-)
 
 _DELTAS = (0.01, 0.05, 0.1, 0.4, 0.9)
 _LENGTHSCALES = (0.001, 0.1, 1, 10, 1000)
@@ -89,8 +84,8 @@ TUNING = {
             **_TABLE,
         )
         for name, place, real, made in (
-            ("tune_automobile", "cars", automobile_instance, stand_in_automobile_instance),
-            ("tune_motor", "the motor", electric_motor_instance, stand_in_electric_motor_instance),
+            ("tune_automobile", "cars", tables.automobile_instance, tables.stand_in_automobile_instance),
+            ("tune_motor", "the motor", tables.electric_motor_instance, tables.stand_in_electric_motor_instance),
         )
     },
     "tune_logistic": _tuning(

@@ -6,13 +6,7 @@ from typing import Any
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.scale import PerArm, Scale
 from bestarm_studies.gse import algorithms as gse
-from bestarm_studies.gse.tabular import (
-    automobile_instance,
-    electric_motor_instance,
-    stand_in_automobile_instance,
-    stand_in_electric_motor_instance,
-)
-from bestarm_studies.gse.tabular import correct as correct_row
+from bestarm_studies.gse import tabular
 
 
 def _table(
@@ -36,12 +30,13 @@ def _table(
         "Peace": gse.PEACE,
         **gse.unprojected({"OD-LinBAI": gse.OD_LINBAI}),
     }
-    given: dict[str, Any] = {"accuracy": correct_row, "vary": {"n_arms": [8, 16]}, "budgets": PerArm((10, 20, 50))}
+    given: dict[str, Any] = {"accuracy": tabular.correct, "vary": {"n_arms": [8, 16]}, "budgets": PerArm((10, 20, 50))}
     return gse.search(f"Figure {title}", problem, series, stand_in=stand_in, **given, **settings)
 
 
 def _motor(target: str, as_coded: bool) -> Experiment:
-    real, made = (partial(make, target=target) for make in (electric_motor_instance, stand_in_electric_motor_instance))
+    real = partial(tabular.electric_motor_instance, target=target)
+    made = partial(tabular.stand_in_electric_motor_instance, target=target)
     settings = {"as_coded": as_coded, "paper": Scale(2000)}
     return _table(f"5b: electric motor, {target}", real, made, (0.1, 0.05), (1, {"kernel": "empirical"}), **settings)
 
@@ -49,8 +44,8 @@ def _motor(target: str, as_coded: bool) -> Experiment:
 EXPERIMENTS: dict[str, Experiment] = {
     "fig5a": _table(
         "5a: automobile prices",
-        partial(automobile_instance),
-        partial(stand_in_automobile_instance),
+        partial(tabular.automobile_instance),
+        partial(tabular.stand_in_automobile_instance),
         (0.9, 0.4),
         (10, {"lengthscale": 1e-6}),
         as_coded=True,

@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 from scipy import integrate, stats
 
-from bestarm_lab.claims.cells import Value
-from bestarm_studies.gse.checks import Test
+from bestarm_lab.claims.cells import Test, Value
 
 N_ARMS = 16  # of the static instance
 

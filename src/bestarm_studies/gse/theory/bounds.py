@@ -17,8 +17,8 @@ from bestarm.interface import FloatArray
 from bestarm.models.arm_estimates import logistic_scores
 from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.streams import Streams
+from bestarm_lab.claims.cells import Rows, Test
 from bestarm_lab.claims.verdicts import Decision
-from bestarm_studies.gse.checks import Rows, Test
 from bestarm_studies.gse.instances import LogisticBandit
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from bestarm.interface import FloatArray
+from bestarm_lab.claims.cells import Test
 from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
-from bestarm_studies.gse.checks import Test
 from bestarm_studies.gse.theory.bounds import corollary_2, glm_lemma_1
 from bestarm_studies.gse.theory.error_bounds import error_below_bound, lemma_1, lemma_2, norms
 
@@ -69,9 +69,8 @@ def against_od(test: Test) -> Decision:
     crossings = []
     for d in test["dimensions"]:
         budget = np.array([10.0**p for p in range(2, 9)])
-        ours = 4 * 2 * np.log2(d) * np.exp(-budget * 0.01 / (4 * d * 2 * np.log2(d)))
-        theirs = (4 * d + 3 * np.log2(d)) * np.exp((d**2 - budget) * 0.01 / (32 * d * np.log2(d)))
-        ahead = budget[(ours < theirs) & (ours < 1)]
+        ours, theirs = log_bounds_of_od(d, 2.0 * np.log(d), budget, float(d**2))
+        ahead = budget[(ours < theirs) & (ours < 0.0)]
         crossings.append(f"d = {d}: {ahead[0]:.0e}" if len(ahead) else f"d = {d}: never")
     text = f"it is so for q < 8, not for q = {', '.join(map(str, failed))}" if failed else "it is so for all of them"
     return Decision(not failed, f"{text}; K = d^2, Δ = 0.1: ahead and below 1 from B = {'; '.join(crossings)}")

@@ -13,12 +13,12 @@ from matplotlib.figure import Figure
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
+from bestarm_lab.claims.cells import Rows, Test
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_lab.figures.figures import draw_lines, headed, legend_below, runs_text, wide
 from bestarm_lab.figures.styles import DOTS, style_of
 from bestarm_lab.figures.values import as_values
 from bestarm_lab.study import project_seed
-from bestarm_studies.gse.checks import Rows, Test
 from bestarm_studies.gse.theory.bounds import gaps, high_without_error, printed_bound, variance
 from bestarm_studies.gse.theory.experiments import THEORY
 from bestarm_studies.gse.theory.stage_observer import N_STAGES

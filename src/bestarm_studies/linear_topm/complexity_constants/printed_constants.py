@@ -5,11 +5,10 @@ import pandas as pd
 
 from bestarm.designs.l1_design import l1_designs
 from bestarm.problems.linear_bandit import LinearBandit
-from bestarm_lab.claims.cells import Value
+from bestarm_lab.claims.cells import Test, Value
 from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_lab.study import project_seed
-from bestarm_studies.linear_topm.checks import Test
 from bestarm_studies.linear_topm.complexity import (
     gaps,
     lucb_complexity,

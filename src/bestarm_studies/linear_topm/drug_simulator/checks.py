@@ -5,14 +5,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from bestarm_lab.claims.cells import Value
+from bestarm_lab.claims.cells import Rows, Test, Value
 from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_lab.datasets.registry import fetch
 from bestarm_objectives.drug.data import DrugData, published_drug_data
 from bestarm_objectives.drug.rein_model import Observation, read_observations
 from bestarm_objectives.drug.simulator import hit_ratio
-from bestarm_studies.linear_topm.checks import Rows, Test
 from bestarm_studies.linear_topm.drug_simulator.log_check import linear_misfit
 from bestarm_studies.linear_topm.drug_simulator.values import hit_ratios
 

@@ -83,9 +83,7 @@ def draw_separation(axis: Axes, gaps: pd.DataFrame, recorded: float) -> Axes:
     return axis
 
 
-def reward_figure(
-    rows: pd.DataFrame, values: pd.DataFrame, gaps: pd.DataFrame, *, title: str, setting: str = ""
-) -> Figure:
+def reward_figure(rows: pd.DataFrame, values: pd.DataFrame, gaps: pd.DataFrame, *, title: str) -> Figure:
     """Return the figure: recorded rewards, simulated ones, and how far the two kinds of drugs lie apart.
     ``rows``, ``values`` and ``gaps`` are of `reward_rows_of`, `reward_values` and `separation`, this of the simulated
     tables."""
@@ -118,4 +116,4 @@ def reward_figure(
         "boxes: quartiles over patients (in b also over tables), whiskers: 5% and 95% quantiles; large marker: mean; "
         "grey: the patients of one table; HR: hit ratio (in b the mean hit ratio of a table)"
     )
-    return headed(figure, title, words, setting)
+    return headed(figure, title, words)

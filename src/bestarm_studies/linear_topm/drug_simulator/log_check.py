@@ -6,8 +6,7 @@ import numpy as np
 
 from bestarm.interface import BoolArray, FloatArray
 from bestarm.streams import Streams
-from bestarm_objectives.drug.boolean_dynamics import settle
-from bestarm_objectives.drug.boolean_network import is_fixed_point
+from bestarm_objectives.drug.boolean_network import is_fixed_point, settle
 from bestarm_objectives.drug.characteristic_direction import binarize_direction, characteristic_direction
 from bestarm_objectives.drug.data import DrugData
 from bestarm_objectives.drug.gene_table import UNKNOWN, GeneTable, StateArray

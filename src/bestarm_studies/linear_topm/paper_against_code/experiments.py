@@ -8,26 +8,9 @@ from typing import Any
 from bestarm.policies.linear.lingame import LinGame
 from bestarm_lab.experiments.experiment import Experiment, with_settings
 from bestarm_lab.experiments.series import Series, name_of_change
-from bestarm_studies.linear_topm.settings import (
-    BOTH,
-    DRUGS,
-    HARD,
-    HEURISTIC,
-    PAPER,
-    PI_3,
-    PI_4,
-    PI_6,
-    PI_12,
-    SIGMA,
-    STAND_IN_DRUGS,
-    classic_series,
-    experiment,
-    named_algorithms,
-    scales,
-    with_changes,
-)
+from bestarm_studies.linear_topm import settings as topm
 
-LAMBDA = SIGMA / 20
+LAMBDA = topm.SIGMA / 20
 RHO = 0.000625  # λ²
 DATA_SIGMA = 0.055  # noise scale of the drugs' recorded rewards
 
@@ -61,19 +44,19 @@ def _changed(
     """Return every algorithm that is named with its changes, and some also as the authors coded them."""
     found: dict[str, Any] = {}
     for name, mine in changes.items():
-        found |= with_changes(name, algorithms[name], mine, coded=name in coded)
+        found |= topm.with_changes(name, algorithms[name], mine, coded=name in coded)
     return found
 
 
 def _audit(title: str, problem: partial[Any], series: Mapping[str, Any], **settings: Any) -> Experiment:
-    return experiment(title, problem, series, **({"profiles": scales(6, 500)} | settings))
+    return topm.experiment(title, problem, series, **({"profiles": topm.scales(6, 500)} | settings))
 
 
 _LINGAPE_CHANGES = STALE | UNIT_RHO | PRINTED_LAMBDA | NOT_INITIAL
 _LINGIFA_CHANGES = LATE | AHEAD | UNIT_RHO | PRINTED_LAMBDA | INITIAL
 _TITLE_A, _TITLE_B = "Figure 1(a): K = 4, m = 2, ω = π/6", "Figure 1(b): K = 3, m = 1, ω = 0.1"
-_TAKEN_APART = partial(named_algorithms, LINGAPE, LARGEST, LINGIFA, LINGIFA_GREEDY, LINGIFA_LUCB, LUCB, "UGapE")
-_TWO, _ONE, _DRUG = _TAKEN_APART(n_best=2), _TAKEN_APART(n_best=1), _TAKEN_APART(n_best=5, **HEURISTIC)
+_TAKEN_APART = partial(topm.named_algorithms, LINGAPE, LARGEST, LINGIFA, LINGIFA_GREEDY, LINGIFA_LUCB, LUCB, "UGapE")
+_TWO, _ONE, _DRUG = _TAKEN_APART(n_best=2), _TAKEN_APART(n_best=1), _TAKEN_APART(n_best=5, **topm.HEURISTIC)
 _SERIES_A = _changed(
     _TWO,
     {
@@ -117,7 +100,7 @@ _SERIES_GAIN = {
 }
 
 # Against LinGame, each with its own threshold and with that of the others
-_LINGAME = LinGame(delta=PAPER["delta"], sigma=SIGMA, norm_bound=PAPER["norm_bound"])
+_LINGAME = LinGame(delta=topm.PAPER["delta"], sigma=topm.SIGMA, norm_bound=topm.PAPER["norm_bound"])
 _LINGAME_CHANGES: Changes = {
     "D-tracking": {"tracking": "D"},
     "response to the counts": {"best_response": "counts"},
@@ -132,46 +115,58 @@ _SERIES_LINGAME = {
     f"{name}, {words}": Series(replace(_ONE[name], threshold=threshold), label=name)  # type: ignore[arg-type]
     for name in (LINGAPE, LINGIFA_GREEDY)
     for words, threshold in {"heuristic": "heuristic", "Eq. 2": "eq2"}.items()
-} | with_changes("LinGame", _LINGAME, _LINGAME_CHANGES)
-_LARGE = scales(2, 100, 500)  # up to 10^5.5 pulls a run at π/12, up to 10^6.3 of LUCB on the hard instance
+} | topm.with_changes("LinGame", _LINGAME, _LINGAME_CHANGES)
+_LARGE = topm.scales(2, 100, 500)  # up to 10^5.5 pulls a run at π/12, up to 10^6.3 of LUCB on the hard instance
 _LARGE["smoke"] = replace(_LARGE["smoke"], max_pulls=4000)
 EXPERIMENTS = {
-    "audit_fig1a": _audit(_TITLE_A, PI_6, _SERIES_A),
-    "audit_fig1b": _audit(_TITLE_B, HARD, _SERIES_B),
+    "audit_fig1a": _audit(_TITLE_A, topm.PI_6, _SERIES_A),
+    "audit_fig1b": _audit(_TITLE_B, topm.HARD, _SERIES_B),
     "audit_fig1c": _audit(
-        "Figure 1(c): drugs, K = 10, m = 5", DRUGS, _SERIES_C, stand_in=STAND_IN_DRUGS, profiles=scales(4, 500)
+        "Figure 1(c): drugs, K = 10, m = 5",
+        topm.DRUGS,
+        _SERIES_C,
+        stand_in=topm.STAND_IN_DRUGS,
+        profiles=topm.scales(4, 500),
     ),
     "audit_identity": _audit(
         "Figure 1(c): drugs, each with a feature of its own",
-        with_settings(DRUGS, {"identity_features": True}),
+        with_settings(topm.DRUGS, {"identity_features": True}),
         {name_of_change(name, "identity features"): _DRUG[name] for name in (LINGAPE, LINGIFA)} | {LUCB: _DRUG[LUCB]},
-        stand_in=with_settings(STAND_IN_DRUGS, {"identity_features": True}),
-        profiles=scales(4, 500),
+        stand_in=with_settings(topm.STAND_IN_DRUGS, {"identity_features": True}),
+        profiles=topm.scales(4, 500),
     ),
-    "audit_gain": _audit(_TITLE_A, PI_6, _SERIES_GAIN),
-    "audit_lingame": _audit(_TITLE_B, HARD, _SERIES_LINGAME),
-    "audit_initial": _audit(_TITLE_A, PI_6, _SERIES_INITIAL, conventions=BOTH),
+    "audit_gain": _audit(_TITLE_A, topm.PI_6, _SERIES_GAIN),
+    "audit_lingame": _audit(_TITLE_B, topm.HARD, _SERIES_LINGAME),
+    "audit_initial": _audit(_TITLE_A, topm.PI_6, _SERIES_INITIAL, conventions=topm.BOTH),
     "audit_heuristic_a": _audit(
-        "Figure 1(a) with the heuristic threshold", PI_6, classic_series(**HEURISTIC), conventions=BOTH
+        "Figure 1(a) with the heuristic threshold",
+        topm.PI_6,
+        topm.classic_series(**topm.HEURISTIC),
+        conventions=topm.BOTH,
     ),
     "audit_heuristic_b": _audit(
         "Figure 1(b) with the heuristic threshold",
-        HARD,
+        topm.HARD,
         {name: replace(_ONE[name], threshold="heuristic") for name in (LINGAPE, LINGIFA_GREEDY)},
-        conventions=BOTH,
+        conventions=topm.BOTH,
     ),
     "audit_heuristic_2a": _audit(
-        "Figure 2(a) with the heuristic threshold", PI_3, classic_series(**HEURISTIC), conventions=BOTH
+        "Figure 2(a) with the heuristic threshold",
+        topm.PI_3,
+        topm.classic_series(**topm.HEURISTIC),
+        conventions=topm.BOTH,
     ),
     "audit_fig2a": _audit(
-        "Figure 2(a): K = 4, m = 2, ω = π/3", PI_3, {name: _TWO[name] for name in (LINGAPE, LARGEST)}
+        "Figure 2(a): K = 4, m = 2, ω = π/3", topm.PI_3, {name: _TWO[name] for name in (LINGAPE, LARGEST)}
     ),
-    "audit_omega4": _audit("classic instance, K = 4, m = 2, ω = π/4", PI_4, classic_series()),
-    "audit_omega12": _audit("classic instance, K = 4, m = 2, ω = π/12", PI_12, classic_series(), profiles=_LARGE),
+    "audit_omega4": _audit("classic instance, K = 4, m = 2, ω = π/4", topm.PI_4, topm.classic_series()),
+    "audit_omega12": _audit(
+        "classic instance, K = 4, m = 2, ω = π/12", topm.PI_12, topm.classic_series(), profiles=_LARGE
+    ),
     "audit_lucb": _audit(
         _TITLE_B,
-        HARD,
-        named_algorithms("LUCB (sampling both arms)", LUCB, n_best=1),
+        topm.HARD,
+        topm.named_algorithms("LUCB (sampling both arms)", LUCB, n_best=1),
         conventions=("as_coded",),
         profiles=_LARGE,
     ),

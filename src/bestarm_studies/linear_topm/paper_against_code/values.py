@@ -1,10 +1,10 @@
 """Effects of each difference between the Top-m paper and its authors' code, as values to plot."""
 
-from collections.abc import Mapping
 from functools import partial
 
 import pandas as pd
 
+from bestarm_lab.claims.cells import Rows
 from bestarm_lab.figures.values import interval_text, paired_effects, single_changes
 from bestarm_lab.notebooks.section import Section
 from bestarm_studies.linear_topm.paper_against_code.experiments import COMPARISONS, EXPERIMENTS
@@ -13,7 +13,6 @@ from bestarm_studies.linear_topm.values import error_values
 RATIO = "ratio of means"
 OF_INSTANCE = {"1(a)": "audit_fig1a", "1(b)": "audit_fig1b", "1(c)": "drugs"}
 LEAST = 0.02  # a change of less than 2% on every instance is named in the figure, not drawn
-Rows = Mapping[str, pd.DataFrame]
 _ratios = partial(paired_effects, column="pulls", statistic=RATIO, log=True)
 
 

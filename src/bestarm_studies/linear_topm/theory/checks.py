@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 
+from bestarm_lab.claims.cells import Rows, Test
 from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
-from bestarm_studies.linear_topm.checks import Rows, Test
 from bestarm_studies.linear_topm.settings import parts_of
 from bestarm_studies.linear_topm.theory.findings import frequency_interval, on_event, theorem_2
 

@@ -1,15 +1,14 @@
 """The values that claims on cell lines compare, and how the misfit of a class goes with MeanOpt's gain."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.stats import spearmanr
 
-from bestarm_lab.claims.cells import best_by_halves
+from bestarm_lab.claims.cells import Rows, Test, best_by_halves
 from bestarm_lab.claims.verdicts import Decision
-from bestarm_studies.oae.checks import RANDOM, Test, first_hit, misfit
+from bestarm_studies.oae.checks import RANDOM, first_hit, misfit
 from bestarm_studies.oae.first_hits import SMALLEST_TAU, comparable_runs
 from bestarm_studies.oae.network_fits import class_name
 from bestarm_studies.oae.series import LEARNING_RATE, OPTIMISM
@@ -63,7 +62,7 @@ def permuted_correlation(x: pd.Series, y: pd.Series) -> tuple[float, float]:
     return found, float((1 + (others <= found + 1e-12).sum()) / (1 + _PERMUTATIONS))
 
 
-def misfit_explains_gain(test: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> Decision:
+def misfit_explains_gain(test: Test, tables: Rows) -> Decision:
     """Check that Spearman's correlation of misfit and gain over lines and classes is below zero (permutations, 5%)."""
     fits, *searches = test["experiments"]
     cells = misfit_and_gain(tables[fits], {c: tables[name] for c, name in zip(CLASSES, searches, strict=True)})

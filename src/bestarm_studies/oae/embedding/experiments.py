@@ -5,18 +5,16 @@ from functools import partial
 from typing import Any
 
 from bestarm_lab.experiments.computation import Computation
-from bestarm_studies.oae.cell_lines import BATCH, RUNS
+from bestarm_studies.oae.cell_lines import BATCH
 from bestarm_studies.oae.cell_lines.contexts import DATA_FILES, GROUPS, group_or_stand_in, stand_in_group
 from bestarm_studies.oae.cell_lines.official import LINES, OfficialComputation, official_line
 from bestarm_studies.oae.embedding.batch_fits import batch_fit_rows
+from bestarm_studies.oae.fits.experiments import LEARNING_RATES, LOOKED_AT, WHOLE_FITS
 from bestarm_studies.oae.network_fits import fit_rows
 from bestarm_studies.oae.series import LINEAR, MIDDLE, SMALL, STEPS, Hidden
 
 WIDE: Hidden = (1500, 300)
 WIDE_RATE = 0.001
-LEARNING_RATES = (0.001, 0.003, 0.01)
-WHOLE_FITS = {"replications": RUNS, "steps": STEPS}
-LOOKED_AT = (1, 3, 10, 30, 100, 200, 500, 1000, 2000, 3000, 4000, 5000)
 
 
 def _fits(makers: Mapping[str, partial[Any]], few: Mapping[str, partial[Any]]) -> dict[str, Any]:

@@ -1,11 +1,11 @@
 """Points and attributes of the UCI sets, as printed and as found."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import pandas as pd
 
 from bestarm.problems.noiseless_arms import NoiselessArms
+from bestarm_lab.claims.cells import Rows, Test
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_lab.datasets.registry import available
 from bestarm_studies.oae.uci_sets import UCI_SETS, stand_in_uci_instance, uci_instance
@@ -30,7 +30,7 @@ def size_table(problems: Mapping[str, NoiselessArms]) -> pd.DataFrame:
     return pd.DataFrame(lines)
 
 
-def uci_sizes(test: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> Decision:
+def uci_sizes(test: Test, tables: Rows) -> Decision:
     """Compare the numbers of points, or of attributes, with the printed ones."""
     (name,) = test["experiments"]
     found = tables[name].set_index("series")[test["of"]]

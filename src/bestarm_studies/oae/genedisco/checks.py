@@ -1,12 +1,9 @@
 """The values that claims on GeneDisco compare, after the last batch of a search."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
-from bestarm_lab.claims.cells import Value
+from bestarm_lab.claims.cells import Test, Value
 from bestarm_lab.study import load_printed
 from bestarm_studies.oae.genedisco.gene_screen import chance_law, hit_count
 
@@ -21,7 +18,6 @@ PRINTED = {
     str(series): dict(zip(mine["panel"], mine["value"], strict=True))
     for series, mine in OF_PAPER.groupby("series", sort=False)
 }
-Test = Mapping[str, Any]
 
 
 def last_rows(rows: pd.DataFrame) -> pd.DataFrame:

@@ -35,9 +35,9 @@ def curve_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
 def table_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
     """Return hit ratio, precision and signed recall after the last batch, the exact law, and the printed numbers.
     Printed numbers are a series "OAE, printed" of the convention as coded, which the paper says that it ran."""
-    kinds = {"hit ratio": ("hit_ratio", "mean"), "precision": ("precision", "mean")}
-    kinds |= {"one split": ("recall_one_split", "mean"), "two splits": ("recall_two_splits", "mean")}
-    kinds |= {"signed": ("recall_rising", "mean")}
+    columns = ("hit_ratio", "precision", "recall_one_split", "recall_two_splits", "recall_rising")
+    names = ("hit ratio", "precision", "one split", "two splits", "signed")
+    kinds = {name: (column, "mean") for name, column in zip(names, columns, strict=True)}
     kept = last_rows(rows)
     found = summarise(kept[kept["series"] != RANDOM], kinds, panel="{name}", profile=profile)
     table = []
@@ -71,15 +71,13 @@ def today_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
 def today_table(values: pd.DataFrame, earlier: pd.DataFrame, order: Sequence[str]) -> pd.DataFrame:
     """Return hit ratios as text: today's screens, what the paper prints, and what `earlier` values have as coded."""
     coded = earlier[(earlier["convention"] == "as_coded") & (earlier["statistic"] == "hit ratio")]
-    rows = {(str(line["series"]), str(line["panel"])): line for _, line in values.iterrows()}
-    before = {(str(line["series"]), str(line["panel"])): float(line["value"]) for _, line in coded.iterrows()}
+    rows, before = values.set_index(["series", "panel"]), coded.set_index(["series", "panel"])["value"]
     lines = []
-    for panel in dict.fromkeys(values["panel"].astype(str)):
-        for series in order:
-            line = {"screen": panel, "search": series, "today": _text(rows[series, panel])}
-            line["as coded"] = f"{before[series, panel]:.3f}" if (series, panel) in before else ""
-            printed = PRINTED[series].get(panel)
-            lines.append(line | {"printed": "" if printed is None else f"{printed:.3f}"})
+    for panel, series in product(values["panel"].unique(), order):
+        line = {"screen": panel, "search": series, "today": _text(rows.loc[(series, panel)])}
+        line["as coded"] = f"{before[series, panel]:.3f}" if (series, panel) in before else ""
+        printed = PRINTED[series].get(panel)
+        lines.append(line | {"printed": "" if printed is None else f"{printed:.3f}"})
     return pd.DataFrame(lines)
 
 
@@ -133,13 +131,10 @@ def size_values(profile: str) -> pd.DataFrame:
 def size_table(values: pd.DataFrame) -> pd.DataFrame:
     """Return `size_values` as text, a row for each screen and convention."""
     wide = values.pivot(index=["convention", "panel"], columns="statistic", values="value")
-    lines = []
-    for convention, panel in values[["convention", "panel"]].drop_duplicates().itertuples(index=False):
-        one = wide.loc[(convention, panel)]
-        texts = {name: f"{one[name]:.0f}" for name in ("genes", "pool", "hits")}
-        texts |= {"chance": f"{one['chance']:.4f}"}
-        lines.append({"convention": convention.replace("_", " "), "screen": panel} | texts)
-    return pd.DataFrame(lines)
+    wide = wide.loc[list(values[["convention", "panel"]].drop_duplicates().itertuples(index=False, name=None))]
+    table = wide[["genes", "pool", "hits"]].map("{:.0f}".format).assign(chance=wide["chance"].map("{:.4f}".format))
+    table = table.rename_axis(columns=None).reset_index().rename(columns={"panel": "screen"})
+    return table.assign(convention=table["convention"].str.replace("_", " "))
 
 
 def hit_curves(values: pd.DataFrame, order: Sequence[str], *, title: str, setting: str) -> Figure:

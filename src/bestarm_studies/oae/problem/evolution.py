@@ -3,9 +3,8 @@
 Of the paper: Figure 7.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -19,6 +18,7 @@ from bestarm.policies.batch_search import BatchState
 from bestarm.policies.networks.oae import NetworkSearch
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
+from bestarm_lab.claims.cells import Rows, Test
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_lab.figures.figures import headed, legend_below, wide
 from bestarm_lab.figures.values import as_values
@@ -133,7 +133,7 @@ def evolution_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> 
     return headed(figure, title, setting)
 
 
-def hills_seen(test: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> Decision:
+def hills_seen(test: Test, tables: Rows) -> Decision:
     """Check that the median number of hills on which an arm was pulled reaches four."""
     (name,) = test["experiments"]
     rows = tables[name]

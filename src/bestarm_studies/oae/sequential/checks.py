@@ -10,6 +10,7 @@ import pandas as pd
 from bestarm.interface import FloatArray
 from bestarm.policies.networks.oae import NetworkSearch
 from bestarm.streams import Streams
+from bestarm_lab.claims.cells import Rows, Test
 from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_studies.oae.landscapes import landscape
@@ -44,7 +45,7 @@ def network_rows(
     return pd.DataFrame({"series": list(counts), "replication": 0, "networks": list(counts.values())})
 
 
-def cost_of_sequence(test: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> Decision:
+def cost_of_sequence(test: Test, tables: Rows) -> Decision:
     """Check that a sequential batch trains at least ``at_least`` times as many networks as a plain one.
     ``pairs`` names for each sequential series a plain one."""
     (name,) = test["experiments"]

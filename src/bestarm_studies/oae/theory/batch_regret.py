@@ -4,7 +4,6 @@ Of the paper: Section 4.3, Theorem 4.1, Proposition D.4.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,6 +12,7 @@ from matplotlib.figure import Figure
 from bestarm.interface import IntArray
 from bestarm.policies.batch_search import BatchSearch
 from bestarm.policies.linear.linear_oae import EllipsoidOae
+from bestarm_lab.claims.cells import Rows, Test
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_lab.datasets.registry import DataUnavailable
 from bestarm_lab.figures.figures import line_panels
@@ -24,7 +24,6 @@ from bestarm_studies.oae.theory.linear_runs import (
     CloneArms,
     Law,
     SphereArms,
-    Tables,
     observed_run,
     replication_blocks,
     resampled_means,
@@ -140,7 +139,7 @@ def _slope_text(found: pd.DataFrame, factor: str) -> str:
     return f"{line['slope']:.2f} [{line['low']:.2f}, {line['high']:.2f}]"
 
 
-def linear_burn_in(test: Mapping[str, Any], tables: Tables) -> Decision:
+def linear_burn_in(test: Test, tables: Rows) -> Decision:
     """Check that regret without misspecification is flat in the end and grows at most like d and like b.
     Flat: the last quarter of the rounds has at most the share ``late`` of it. The exponents may exceed 1 by ``slack``.
     With ``attained`` they may not fall short of it by more, either."""
@@ -178,7 +177,7 @@ def wide_counts(rows: pd.DataFrame) -> pd.DataFrame:
     return found.assign(ratio=found["wide"] / (found["batch"] * found["low"]))
 
 
-def wide_arms(test: Mapping[str, Any], tables: Tables) -> Decision:
+def wide_arms(test: Test, tables: Rows) -> Decision:
     r"""Check that in no run more than a constant times b times the eluder dimension arms have a large width.
     Large: the plausible functions differ by more than :math:`\epsilon` when the arm is pulled (Proposition D.4 with
     :math:`\gamma_t=0`). The dimension is replaced by its lower bound, which makes the statement no weaker."""
@@ -193,7 +192,7 @@ def wide_arms(test: Mapping[str, Any], tables: Tables) -> Decision:
     return Decision(broken.empty, text, informative=len(found) > 0, checked=f"{len(found):,} counts")
 
 
-def batch_factor(test: Mapping[str, Any], tables: Tables) -> Decision:
+def batch_factor(test: Test, tables: Rows) -> Decision:
     """Check that on clones vanilla OAE's regret grows like b and that of batches that spread out does not.
     Only cells with b at most d count: a larger batch cannot consist of new directions."""
     rows = rows_as_written(test, tables)
@@ -338,7 +337,7 @@ def misspecification_rates(rows: pd.DataFrame) -> pd.DataFrame:
     return cells.assign(rate=means[0], low=low, high=high, ratio=means[0] / unit, ratio_high=high / unit)
 
 
-def misspecification(test: Mapping[str, Any], tables: Tables) -> Decision:
+def misspecification(test: Test, tables: Rows) -> Decision:
     r"""Check that regret grows a round by at most a constant times :math:`\omega b\sqrt d`, or in proportion to it.
     With ``proportional`` the exponent of :math:`\omega` has to be 1 up to ``slack``; otherwise the ratio has to be at
     most ``ratio``, which is all that the theorem says."""

@@ -4,7 +4,7 @@ Arms are drawn anew for each replication: random unit arms, or copies of the uni
 and the promises of a search. Of the paper: Section 4.3, Appendix D.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
@@ -22,6 +22,7 @@ from bestarm.policies.linear.linear_search import LinearSearch, LinearState
 from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm.simulate import simulate
 from bestarm.streams import Streams, standard_normal
+from bestarm_lab.claims.cells import Rows, Test
 from bestarm_lab.study import project_seed
 from bestarm_studies.oae.landscapes import DrawnArms
 
@@ -210,11 +211,10 @@ def rows_in_parallel(
     return pd.concat(frames, ignore_index=True).assign(convention="as_written", data="synthetic")
 
 
-Tables = Mapping[str, pd.DataFrame]  # experiment to its rows
 RESAMPLES = 2000
 
 
-def rows_as_written(test: Mapping[str, Any], tables: Tables) -> pd.DataFrame:
+def rows_as_written(test: Test, tables: Rows) -> pd.DataFrame:
     names = test.get("experiments", [test.get("experiment")])
     rows = pd.concat([tables[name] for name in names], ignore_index=True)
     return rows[rows["convention"] == "as_written"]

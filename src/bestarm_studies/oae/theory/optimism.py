@@ -10,12 +10,12 @@ from bestarm.interface import FloatArray, IntArray
 from bestarm.policies.batch_search import random_order
 from bestarm.policies.linear.linear_oae import EllipsoidOae, LinearOae
 from bestarm.streams import Streams
+from bestarm_lab.claims.cells import Rows, Test
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_lab.figures.values import summarise
 from bestarm_studies.oae.theory.linear_runs import (
     ROUNDING,
     SphereArms,
-    Tables,
     observed_run,
     replication_blocks,
     rows_as_written,
@@ -125,7 +125,7 @@ def optimism_rows(
     return pd.concat(found, ignore_index=True)
 
 
-def linear_optimism(test: Mapping[str, Any], tables: Tables) -> Decision:
+def linear_optimism(test: Test, tables: Rows) -> Decision:
     """Check that the constrained model promises at least what the best batch is worth, or that a bonus is one.
     ``model`` is "constrained", Lemma D.3, or "regularised": the model with a regulariser, whose bonus may be negative.
     """

@@ -1,7 +1,6 @@
 """Queries that learners need until an arm is nearly optimal, in the linear and in the Lipschitz class (Lemma D.1)."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,10 +10,11 @@ from numba import njit
 
 from bestarm.interface import FloatArray, IntArray
 from bestarm.streams import Streams, uniform
+from bestarm_lab.claims.cells import Rows, Test
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_lab.figures.figures import draw_lines, headed, legend_below, runs_text, wide
 from bestarm_lab.figures.values import as_values, summarise
-from bestarm_studies.oae.theory.linear_runs import ORDER, ROUNDING, Tables, rows_as_written, unit_vectors
+from bestarm_studies.oae.theory.linear_runs import ORDER, ROUNDING, rows_as_written, unit_vectors
 
 COMMIT, TRACE, MIXING = "Explore then commit", "Guess with a trace", "Mixing, norm known"
 
@@ -155,7 +155,7 @@ def _below(table: pd.DataFrame) -> Decision:
     return Decision(below.empty, text, informative=bool((table["bound"] > 1.0).any()))  # a first query is always needed
 
 
-def query_bound(test: Mapping[str, Any], tables: Tables) -> Decision:
+def query_bound(test: Test, tables: Rows) -> Decision:
     """Check that no learner needs fewer queries than a bound of item 1.
     ``series`` are some learners, ``part`` takes the accuracies on one side of 1/d: "small" or "large"."""
     rows = rows_as_written(test, tables)
@@ -167,7 +167,7 @@ def query_bound(test: Mapping[str, Any], tables: Tables) -> Decision:
     return _below(table.assign(bound=bounds))
 
 
-def lipschitz_bound(test: Mapping[str, Any], tables: Tables) -> Decision:
+def lipschitz_bound(test: Test, tables: Rows) -> Decision:
     r"""Check that no learner needs fewer queries than item 2 prints, or than its proof's :math:`\frac14N_{2\epsilon}`.
     ``bound`` is "printed", :math:`(1/4\epsilon)^d`, or "quarter"."""
     rows = rows_as_written(test, tables)
@@ -190,7 +190,7 @@ def query_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
     return pd.concat([found, bounds], ignore_index=True)
 
 
-def query_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
+def query_figure(values: pd.DataFrame, *, title: str) -> Figure:
     """Return queries over the printed bound, for each d and epsilon, with the bound that its proof supports."""
     keyed = values.assign(d=values["panel"].str.removeprefix("d = ").astype(float)).sort_values(["d", "x"])
     keyed = keyed.assign(cell=[f"{d:g}\n{epsilon:g}" for d, epsilon in keyed[["d", "x"]].itertuples(index=False)])
@@ -211,4 +211,4 @@ def query_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figu
     axis.set_xlabel("dimension d, and below it ε")
     axis.set_ylabel("queries / printed bound (mean)")
     legend_below(figure, ORDER)
-    return headed(figure, title, runs_text(queries["n"]), "bars: 95% intervals; linear class on the unit ball", setting)
+    return headed(figure, title, runs_text(queries["n"]), "bars: 95% intervals; linear class on the unit ball")
