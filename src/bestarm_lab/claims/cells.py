@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -64,30 +65,31 @@ class Sides:
 
     def guesses(self) -> bool:
         """Return whether both sides are as good as a guess."""
-        left, right = self.values()
+        left, right = self.values
         if self.chance is None or right is None:
             return False
         return all(abs(float(side.mean()) - self.chance) <= CHANCE_MARGIN for side in (left, right))
 
     def cut(self) -> bool:
         """Return whether more than half of the runs of both sides ended before what is counted was seen."""
-        sides, limit = self.values(), self.limit
+        sides, limit = self.values, self.limit
         return limit is not None and all(bool((s >= limit).mean() > 0.5) for s in sides if s is not None)
 
+    @cached_property
     def values(self) -> tuple[pd.Series, pd.Series | None]:
         """Return one value for each run on both sides, of runs that both have where they are paired."""
         left = _highest(self.left).dropna()
         if self.right is None:
             return left, None
         right = _highest(self.right).dropna()
-        if not self.paired:
+        if not self.paired or left.index.equals(right.index):
             return left, right
         both = left.index.intersection(right.index)
         return left[both], right[both]
 
 
 def _highest(table: pd.DataFrame) -> pd.Series:
-    return table[table.mean().idxmax()]
+    return table.iloc[:, 0] if table.shape[1] == 1 else table[table.mean().idxmax()]
 
 
 @dataclass(frozen=True)
@@ -147,8 +149,8 @@ class Quantity:
         for key, (names, settings) in places.items():
             frames: list[pd.DataFrame] = []
             for name in names:
-                taken = {s for f in frames for s in f["series"].unique()}
-                cell = self.select(rows[name][~rows[name]["series"].isin(taken)], settings)
+                mine, taken = rows[name], {s for f in frames for s in f["series"].unique()}
+                cell = self.select(mine[~mine["series"].isin(taken)] if taken else mine, settings)
                 # a value may depend on the problem, which is another's where rows are substituted
                 frames.append(cell if "experiment" in cell else cell.assign(experiment=name))
             if any(frame.empty for frame in frames):

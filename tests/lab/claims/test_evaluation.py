@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from frames import runs
 from refusals import refuses
 
 from bestarm_lab.claims.cells import Value
@@ -32,11 +33,8 @@ def rows(
 ) -> pd.DataFrame:
     """Return rows of runs that succeed with these probabilities."""
     rng = np.random.default_rng(seed)
-    frames = [
-        pd.DataFrame({"series": s, "replication": np.arange(n), "correct": (rng.random(n) < p).astype(float)})
-        for s, p in means.items()
-    ]
-    return pd.concat(frames, ignore_index=True).assign(convention=convention, data=data)
+    correct = {s: (rng.random(n) < p).astype(float) for s, p in means.items()}
+    return runs(correct, "correct", convention=convention, data=data)
 
 
 def study(*tests: dict, checks=None, values=None, quantifier="all", **about) -> Study:

@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+from frames import runs
 from scipy import stats
 
 from bestarm_lab.claims.cells import Quantity, Value
@@ -39,12 +40,11 @@ def rows(ahead: dict[str, float], arms: tuple[int, ...] = (8, 16), seed: int = 0
     """Return runs of series whose value is higher by so much, on numbers of arms."""
     rng = np.random.default_rng(seed)
     frames = [
-        pd.DataFrame({"series": name, "n_arms": n, "replication": np.arange(RUNS), "value": by + noise})
+        runs({name: by + noise + 0.1 * rng.normal(size=RUNS) for name, by in ahead.items()}, n_arms=n)
         for n in arms
         for noise in [rng.normal(size=RUNS)]
-        for name, by in {name: by + 0.1 * rng.normal(size=RUNS) for name, by in ahead.items()}.items()
     ]
-    return pd.concat(frames).assign(data="synthetic", convention="as_written")
+    return pd.concat(frames)
 
 
 def claim(*pairs, arms=(8, 16), test=Difference, quantifier="all", **settings) -> dict[str, Claim]:
