@@ -20,6 +20,14 @@ CHANCE_MARGIN = 0.02  # shares of runs so near to that of a guess do not tell al
 Rows = Mapping[str, pd.DataFrame]
 
 
+class SharedRows(dict[str, pd.DataFrame]):
+    """Rows on which claims with the same values are decided: what several of them compare is measured once."""
+
+    def __init__(self, rows: Rows) -> None:
+        super().__init__(rows)
+        self.tables: dict[str, Any] = {}
+
+
 @dataclass(frozen=True)
 class Value:
     """What a claim compares, where it is no column of the rows or needs words of its own."""
@@ -145,7 +153,16 @@ class Quantity:
 
         Raises ValueError for a cell without rows.
         """
-        places, cells = part.places(experiment, where), {}
+        places = part.places(experiment, where)
+        if not isinstance(rows, SharedRows):
+            return self._tables(places, rows)
+        asked = repr((self.name, self.settings, self.series_are, places))
+        if asked not in rows.tables:
+            rows.tables[asked] = self._tables(places, rows)
+        return rows.tables[asked]
+
+    def _tables(self, places: Mapping[str, Any], rows: Rows) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
+        cells = {}
         for key, (names, settings) in places.items():
             frames: list[pd.DataFrame] = []
             for name in names:
