@@ -36,7 +36,7 @@ repro: setup
 	@$(RUN) bestarm repro $(STUDY) --profile $(PROFILE)
 
 test: setup
-	$(RUN) python -m pytest -n 2 --dist worksteal --durations=20
+	$(RUN) python -m pytest -p no:nbval -n 2 --dist worksteal --durations=20
 	$(RUN) python -m pytest --nbval-lax --nbval-cell-timeout=600 -n 2 --dist loadfile --durations=20 notebooks
 
 # Whatever reads data files or shows them, where none can be had: committed rows, tables and outputs must do.

@@ -8,6 +8,7 @@ import sys
 for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 os.environ.setdefault("MPLBACKEND", "Agg")
+sys.modules.setdefault("rfc3987_syntax", None)  # as `bestarm_lab.notebooks` does
 
 from collections.abc import Callable
 from pathlib import Path

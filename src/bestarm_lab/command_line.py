@@ -61,8 +61,8 @@ def add_commands(commands: Any) -> str:
     new.add_argument("name", help="a word of small letters, digits and _")
     new.add_argument("--at", metavar="FOLDER", help="a repository of its own there; by default this checkout")
     new.set_defaults(run=_new)
-    retell.set_defaults(run=_guarded(_retell))
-    for parser, run in ((rows, _rows), (verdict, _verdict), (notebook, _notebook), (repro, _repro), (pages, _pages)):
+    guarded = {rows: _rows, verdict: _verdict, notebook: _notebook, retell: _retell, repro: _repro, pages: _pages}
+    for parser, run in guarded.items():
         parser.set_defaults(run=_guarded(run))
     return _ENVIRONMENT
 

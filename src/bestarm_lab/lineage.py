@@ -9,7 +9,6 @@ Processors have a line for each experiment in ``data/processors/``, beside rows,
 """
 
 import ctypes
-import os
 import platform
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -20,6 +19,7 @@ import numpy as np
 import pandas as pd
 from llvmlite import binding
 
+from bestarm.search.atomic_files import write_atomically
 from bestarm_lab.experiments.keys import Part
 from bestarm_lab.experiments.store import MadeBy
 from bestarm_lab.paths import DATA
@@ -240,9 +240,8 @@ def record_processor(
     ]
     lines = pd.concat([lines[~own], pd.DataFrame(new, columns=PROCESSOR_COLUMNS)], ignore_index=True)
     folder.mkdir(parents=True, exist_ok=True)
-    temporary = folder / f".{study}.csv.{os.getpid()}.tmp"
-    lines.sort_values(PROCESSOR_COLUMNS).to_csv(temporary, index=False, lineterminator="\n")
-    os.replace(temporary, folder / f"{study}.csv")
+    text = lines.sort_values(PROCESSOR_COLUMNS).to_csv(index=False, lineterminator="\n")
+    write_atomically(folder / f"{study}.csv", text.encode())
 
 
 def _keys(rows: pd.DataFrame | None) -> set[str]:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from bestarm.search.atomic_files import write_atomically
 from bestarm_lab.claims.evaluation import COLUMNS, WITHOUT_DATA, adjust_p_values, comparison_table, verdict_lines
 from bestarm_lab.claims.robustness import COLUMNS as ROBUSTNESS
 from bestarm_lab.claims.robustness import dependences, experiments, other_margins, under_choices
@@ -251,10 +252,9 @@ def _with_dependences(study: str, verdicts: pd.DataFrame, robustness: pd.DataFra
 
 def _write_table(study: str, name: str, table: pd.DataFrame, digits: int = 6) -> None:
     file = RESULTS / study / f"{name}.csv"
-    temporary = file.with_name(f".{file.name}.{os.getpid()}.tmp")
     file.parent.mkdir(parents=True, exist_ok=True)
-    table.to_csv(temporary, index=False, float_format=f"%.{digits}g", lineterminator="\n")
-    os.replace(temporary, file)
+    text = table.to_csv(index=False, float_format=f"%.{digits}g", lineterminator="\n")
+    write_atomically(file, text.encode())
 
 
 def _with_committed(study: str, verdicts: pd.DataFrame) -> pd.DataFrame:
@@ -278,22 +278,25 @@ def verdict_rows(study: Study) -> tuple[dict[str, pd.DataFrame], dict[str, pd.Da
     return ({n: r for n, r in rows.items() if r is not None}, {n: r for n, r in larger.items() if r is not None})
 
 
+def _read_table(study: str, name: str) -> pd.DataFrame | None:
+    file = RESULTS / study / f"{name}.csv"
+    return pd.read_csv(file) if file.is_file() else None
+
+
 def read_verdicts(study: str) -> pd.DataFrame | None:
     """Return the committed verdicts on a study's claims, or None if there are none."""
-    file = RESULTS / study / "verdicts.csv"
-    return pd.read_csv(file, keep_default_na=True) if file.is_file() else None
+    return _read_table(study, "verdicts")
 
 
 def read_comparisons(study: str) -> pd.DataFrame | None:
     """Return every comparison behind the committed verdicts of a study, or None if there are none."""
-    file = RESULTS / study / "comparisons.csv"
-    return pd.read_csv(file) if file.is_file() else None
+    return _read_table(study, "comparisons")
 
 
 def read_robustness(study: str) -> pd.DataFrame:
     """Return what a study's committed verdicts become with other margins and under open choices."""
-    file = RESULTS / study / "robustness.csv"
-    return pd.read_csv(file) if file.is_file() else pd.DataFrame(columns=ROBUSTNESS)
+    found = _read_table(study, "robustness")
+    return pd.DataFrame(columns=ROBUSTNESS) if found is None else found
 
 
 @cache

@@ -11,16 +11,13 @@ from bestarm_lab import new_study as new_study_module
 from bestarm_lab.new_study import new_study
 from bestarm_lab.paths import ROOT
 
-
-def run(*command, root, source):
-    """Run a command in a project; a package of its own is found there as an installed one is, by its entry point."""
-    env = {**os.environ, "BESTARM_ROOT": str(root), "PYTHONPATH": str(source)}
-    env |= {"BESTARM_OFFLINE": "1", "BESTARM_WORKERS": "1"}  # other processes take longer to start than to compute
-    ended = subprocess.run(
-        [sys.executable, *command], cwd=root, env=env, capture_output=True, text=True, check=False, timeout=600
-    )
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    return ended.stdout
+COMMANDS = """
+import sys
+import pytest
+from bestarm.command_line import main
+ended = [main(["rows", "toy_arms"]), main(["notebook", "toy_arms/01_first"])]
+sys.exit(any(ended) or pytest.main(["-q", "-p", "no:cacheprovider", "tests"]))
+"""
 
 
 def test_a_study_in_a_repository_of_its_own_runs_and_passes_its_tests(tmp_path):
@@ -31,15 +28,18 @@ def test_a_study_in_a_repository_of_its_own_runs_and_passes_its_tests(tmp_path):
     installed.mkdir()
     (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: bestarm-toy-arms\nVersion: 0.1.0\n")
     (installed / "entry_points.txt").write_text("[bestarm.studies]\ntoy_arms = toy_arms_study\n")
-    run("-m", "bestarm", "rows", "toy_arms", root=root, source=root / "src")
+    # the package is found as an installed one is, by its entry point
+    env = os.environ | {"BESTARM_ROOT": str(root), "PYTHONPATH": str(root / "src"), "BESTARM_OFFLINE": "1"}
+    env["BESTARM_WORKERS"] = "1"  # other processes take longer to start than to compute
+    given = {"cwd": root, "env": env, "capture_output": True, "text": True, "timeout": 600}
+    ended = subprocess.run([sys.executable, "-c", COMMANDS], **given, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert "3 passed" in ended.stdout
     verdicts = (root / "results" / "toy_arms" / "verdicts.csv").read_text()
     # one uniform stage is far better where features are few
     assert "TOY-ARMS-C1,as_written,refuted,worse,test" in verdicts
     assert "TOY-ARMS-T1,as_written,confirmed,,exact" in verdicts
-    run("-m", "bestarm", "notebook", "toy_arms/01_first", root=root, source=root / "src")
     assert (root / "figures" / "toy_arms" / "01_first" / "fig01.png").stat().st_size > 1000
-    told = run("-m", "pytest", "-q", "-p", "no:cacheprovider", "tests", root=root, source=root / "src")
-    assert "3 passed" in told
 
 
 def test_a_study_in_the_checkout_adds_its_lines(tmp_path, monkeypatch):

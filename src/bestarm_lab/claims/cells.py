@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,14 @@ if TYPE_CHECKING:
 CHANCE_MARGIN = 0.02  # shares of runs so near to that of a guess do not tell algorithms apart
 Test = Mapping[str, Any]  # its settings
 Rows = Mapping[str, pd.DataFrame]  # of each experiment
+
+
+class SharedRows(dict[str, pd.DataFrame]):
+    """Rows on which claims with the same values are decided: what several of them compare is measured once."""
+
+    def __init__(self, rows: Rows) -> None:
+        super().__init__(rows)
+        self.tables: dict[str, Any] = {}
 
 
 @dataclass(frozen=True)
@@ -65,30 +74,31 @@ class Sides:
 
     def guesses(self) -> bool:
         """Return whether both sides are as good as a guess."""
-        left, right = self.values()
+        left, right = self.values
         if self.chance is None or right is None:
             return False
         return all(abs(float(side.mean()) - self.chance) <= CHANCE_MARGIN for side in (left, right))
 
     def cut(self) -> bool:
         """Return whether more than half of the runs of both sides ended before what is counted was seen."""
-        sides, limit = self.values(), self.limit
+        sides, limit = self.values, self.limit
         return limit is not None and all(bool((s >= limit).mean() > 0.5) for s in sides if s is not None)
 
+    @cached_property
     def values(self) -> tuple[pd.Series, pd.Series | None]:
         """Return one value for each run on both sides, of runs that both have where they are paired."""
         left = _highest(self.left).dropna()
         if self.right is None:
             return left, None
         right = _highest(self.right).dropna()
-        if not self.paired:
+        if not self.paired or left.index.equals(right.index):
             return left, right
         both = left.index.intersection(right.index)
         return left[both], right[both]
 
 
 def _highest(table: pd.DataFrame) -> pd.Series:
-    return table[table.mean().idxmax()]
+    return table.iloc[:, 0] if table.shape[1] == 1 else table[table.mean().idxmax()]
 
 
 @dataclass(frozen=True)
@@ -144,12 +154,21 @@ class Quantity:
 
         Raises ValueError for a cell without rows.
         """
-        places, cells = part.places(experiment, where), {}
+        places = part.places(experiment, where)
+        if not isinstance(rows, SharedRows):
+            return self._tables(places, rows)
+        asked = repr((self.name, self.settings, self.series_are, places))
+        if asked not in rows.tables:
+            rows.tables[asked] = self._tables(places, rows)
+        return rows.tables[asked]
+
+    def _tables(self, places: Mapping[str, Any], rows: Rows) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
+        cells = {}
         for key, (names, settings) in places.items():
             frames: list[pd.DataFrame] = []
             for name in names:
-                taken = {s for f in frames for s in f["series"].unique()}
-                cell = self.select(rows[name][~rows[name]["series"].isin(taken)], settings)
+                mine, taken = rows[name], {s for f in frames for s in f["series"].unique()}
+                cell = self.select(mine[~mine["series"].isin(taken)] if taken else mine, settings)
                 # a value may depend on the problem, which is another's where rows are substituted
                 frames.append(cell if "experiment" in cell else cell.assign(experiment=name))
             if any(frame.empty for frame in frames):

@@ -38,23 +38,12 @@ COLUMNS = [
 COMPARED = ["id", "convention", "state", "effect", "low", "high", "n", "p", "p_opposite", "strength", "comparison"]
 
 
-def evaluate(study: Study, rows: Rows, larger: Rows | None = None, profile: str = "laptop") -> pd.DataFrame:
-    """Return the verdict on each claim under each convention.
+def verdict_lines(study: Study, rows: Rows, larger: Rows | None = None, profile: str = "laptop") -> pd.DataFrame:
+    """Return what is found on each claim under each convention that its experiments have, before any adjustment.
 
     ``rows`` are those of each experiment at the profile, ``larger`` those at the paper's own scale: they decide the
     claims all of whose experiments are there, since methods at different scales cannot be compared.
-
-    The table has ``COLUMNS``, one line for each claim and convention that its experiments have. ``p`` and
-    ``p_opposite`` are one-sided, ``p_adjusted`` two-sided and adjusted over the paper's claims of one convention and
-    level. ``for``, ``open`` and ``against`` count comparisons, ``effect`` with its interval at 1 - ``interval`` is that
-    of the one that decides, or the share of cells that is claimed. ``on_average`` is the word on another statement,
-    that the mean over comparisons is as claimed of each, with ``average``, its interval and its p-values.
     """
-    return adjust_p_values(verdict_lines(study, rows, larger, profile))
-
-
-def verdict_lines(study: Study, rows: Rows, larger: Rows | None = None, profile: str = "laptop") -> pd.DataFrame:
-    """Return what is found on every claim under each convention, before any adjustment; arguments as `evaluate`."""
     lines = [
         line
         for convention in CONVENTIONS
@@ -76,7 +65,14 @@ def comparison_table(lines: pd.DataFrame) -> pd.DataFrame:
 
 
 def adjust_p_values(lines: pd.DataFrame) -> pd.DataFrame:
-    """Return lines of `decide` as a table of verdicts, p-values adjusted over all of them."""
+    """Return lines of `decide` as a table of verdicts (``COLUMNS``), p-values adjusted over all of them.
+
+    ``p`` and ``p_opposite`` are one-sided, ``p_adjusted`` two-sided and adjusted over the paper's claims of one
+    convention and level. ``for``, ``open`` and ``against`` count comparisons, ``effect`` with its interval at
+    1 - ``interval`` is that of the one that decides, or the share of cells that is claimed. ``on_average`` is the word
+    on another statement, that the mean over comparisons is as claimed of each, with ``average``, its interval and its
+    p-values.
+    """
     table = lines.reindex(columns=[*COLUMNS, "found", "asked", "mean"])
     table[["p_adjusted", "interval"]] = adjust(table)
     table[["average_p_adjusted", "average_level"]] = adjust(table, "average_")

@@ -114,7 +114,7 @@ class Runs:
 
 def _change(side: Sides) -> tuple[pd.Series, bool]:
     """Return left minus right by run, and whether both are zeros and ones."""
-    left, right = side.values()
+    left, right = side.values
     return (left, statistics.are_shares(left)) if right is None else (left - right, statistics.are_shares(left, right))
 
 
@@ -129,7 +129,7 @@ class Difference(_Related):
 
     def compared(self, side: Sides) -> Comparison:
         change, shares = _change(side)
-        informative = statistics.somebody_succeeds(*side.values()) and not side.guesses()
+        informative = statistics.somebody_succeeds(*side.values) and not side.guesses()
         estimate = statistics.mean_of(change, shares=shares and side.right is not None)
         if side.base is not None:  # cells have noise of their own
             before, _ = _change(side.base)
@@ -182,7 +182,7 @@ class Ratio(_OfMeans):
 
     def compared(self, side: Sides) -> Comparison:
         paired, told = side.paired, not side.cut()
-        return statistics.ratio_comparison(side.name, *side.values(), self.relation, paired=paired, informative=told)
+        return statistics.ratio_comparison(side.name, *side.values, self.relation, paired=paired, informative=told)
 
     def _effect(self, side: Sides, weights: FloatArray) -> FloatArray:
         assert side.right is not None
@@ -228,7 +228,7 @@ class Discordant(_Related):
     few: ClassVar[str] = "hardly any run differs in these cells"
 
     def compared(self, side: Sides) -> Comparison:
-        left, right = side.values()
+        left, right = side.values
         assert right is not None
         if self.runs is not None:
             left, right = (self.runs.of(values).astype(np.float64) for values in (left, right))
@@ -281,7 +281,7 @@ class Mostly(OfCells):
     by_ratio: bool = False  # whether by the ratio of means, or by their difference
 
     def compared(self, side: Sides) -> Comparison:
-        left, right = side.values()
+        left, right = side.values
         assert right is not None
         told = not (side.cut() or side.guesses()) and statistics.somebody_succeeds(left, right)
         if self.by_ratio:
@@ -409,7 +409,7 @@ class Spread(_Related):
     """How far two runs are apart, in the median, against a margin."""
 
     def compared(self, side: Sides) -> Comparison:
-        return statistics.spread_comparison(side.name, side.values()[0], self.relation)
+        return statistics.spread_comparison(side.name, side.values[0], self.relation)
 
     def method(self, words: str) -> str:
         return f"median difference between two runs of {words}, exact sign test"

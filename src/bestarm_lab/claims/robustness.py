@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from bestarm_lab.claims.cells import Quantity, Rows, Value, run_as
+from bestarm_lab.claims.cells import Quantity, Rows, SharedRows, Value, run_as
 from bestarm_lab.claims.kinds import ClaimTest, Share, Slope
 from bestarm_lab.claims.layout import Best, Part, Side, series_of
 from bestarm_lab.claims.records import Claim
@@ -150,7 +150,7 @@ def under_choices(claims: Mapping[str, Claim], choices: Iterable[OpenChoice], ro
     first = {name: _first_run(frame) for name, frame in rows.items()}
     table, known = [], {}
     for choice in choices:
-        own, then = _rows_of_both(choice, rows)
+        own, then = map(SharedRows, _rows_of_both(choice, rows))
         seen = {name: _first_run(frame) for name, frame in then.items()} if choice.substitutions else first
         for identity, claim in claims.items():
             test = claim.tests.get("as_written")

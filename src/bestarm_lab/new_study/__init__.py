@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 from string import Template
 
+from bestarm_lab.notebooks.runner import METADATA
 from bestarm_lab.paths import ROOT
 
 _FOLDER = Path(__file__).parent
@@ -97,8 +98,6 @@ def _text(part: str, words: dict[str, str]) -> str:
 def _notebook(words: dict[str, str]) -> str:
     """Return the notebook of the template, whose cells begin at lines with ``%%`` and their tag, or ``md``."""
     import nbformat  # a second
-
-    from bestarm_lab.notebooks.runner import METADATA
 
     found = nbformat.v4.new_notebook(metadata=METADATA)
     parts = re.split(r"^%%", f"%% md\n{_text('01_first.md', words)}", flags=re.MULTILINE)[1:]

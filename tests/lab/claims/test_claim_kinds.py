@@ -1,10 +1,12 @@
 """The eight kinds of test against closed forms, SciPy and statsmodels, and the grammar of cells and sides."""
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
+from frames import runs
 from refusals import refusing
 from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
@@ -19,11 +21,7 @@ from bestarm_lab.claims.statistics import Estimate, Relation, mean_of, skewness
 from bestarm_lab.claims.written import KIND_WORDS
 from bestarm_lab.yaml_keys import YamlKeys
 
-
-def frame(values: dict[str, np.ndarray], **settings) -> pd.DataFrame:
-    """Return rows with a value ``v`` for each run of some series."""
-    parts = [pd.DataFrame({"series": s, "replication": np.arange(len(x)), "v": x}) for s, x in values.items()]
-    return pd.concat(parts, ignore_index=True).assign(convention="as_written", data="synthetic", **settings)
+frame = partial(runs, column="v")
 
 
 def noise(mean: float, n: int = 60, seed: int = 0, scale: float = 1.0) -> np.ndarray:

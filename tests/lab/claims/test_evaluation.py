@@ -9,11 +9,12 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from frames import runs
 from refusals import refuses
 
 from bestarm_lab.claims.cells import Value
 from bestarm_lab.claims.claims_file import read_ledger
-from bestarm_lab.claims.evaluation import COLUMNS, COMPARED, adjust_p_values, comparison_table, evaluate, verdict_lines
+from bestarm_lab.claims.evaluation import COLUMNS, COMPARED, adjust_p_values, comparison_table, verdict_lines
 from bestarm_lab.claims.records import OURS, Check, Exact
 from bestarm_lab.claims.robustness import other_margins
 from bestarm_lab.claims.verdicts import Decision, scoreboard, verdict_table, verdict_text
@@ -32,11 +33,8 @@ def rows(
 ) -> pd.DataFrame:
     """Return rows of runs that succeed with these probabilities."""
     rng = np.random.default_rng(seed)
-    frames = [
-        pd.DataFrame({"series": s, "replication": np.arange(n), "correct": (rng.random(n) < p).astype(float)})
-        for s, p in means.items()
-    ]
-    return pd.concat(frames, ignore_index=True).assign(convention=convention, data=data)
+    correct = {s: (rng.random(n) < p).astype(float) for s, p in means.items()}
+    return runs(correct, "correct", convention=convention, data=data)
 
 
 def study(*tests: dict, checks=None, values=None, quantifier="all", **about) -> Study:
@@ -49,6 +47,10 @@ def study(*tests: dict, checks=None, values=None, quantifier="all", **about) -> 
     }
     checks, values = checks or {}, values or {}
     return Study("s", {}, read_ledger({"claims": claims}, checks, values)[0], PAPER, checks, values)
+
+
+def evaluate(*given, **settings) -> pd.DataFrame:
+    return adjust_p_values(verdict_lines(*given, **settings))
 
 
 def verdict(test: dict, frames: dict[str, pd.DataFrame], **given) -> pd.Series:

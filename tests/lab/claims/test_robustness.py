@@ -6,12 +6,14 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+from frames import runs
 from scipy import stats
 
 from bestarm_lab.claims.cells import Quantity, Value
 from bestarm_lab.claims.kinds import Difference, Slope
 from bestarm_lab.claims.layout import Best, Part
 from bestarm_lab.claims.records import Claim
+from bestarm_lab.claims.report import columns_of, rows_behind
 from bestarm_lab.claims.robustness import (
     OpenChoice,
     Substitution,
@@ -26,8 +28,8 @@ from bestarm_lab.claims.robustness import (
     under_choices,
 )
 from bestarm_lab.claims.statistics import Relation
-from bestarm_lab.paths import RESULTS
-from bestarm_lab.results import published, read_robustness
+from bestarm_lab.paths import RESULTS, ROOT
+from bestarm_lab.results import read_robustness
 from bestarm_lab.study import load_study, open_choices
 from bestarm_studies.dpp_bbo.robustness import CHOICES as OF_DPP
 from bestarm_studies.gse.robustness import CHOICES as OF_GSE
@@ -39,12 +41,11 @@ def rows(ahead: dict[str, float], arms: tuple[int, ...] = (8, 16), seed: int = 0
     """Return runs of series whose value is higher by so much, on numbers of arms."""
     rng = np.random.default_rng(seed)
     frames = [
-        pd.DataFrame({"series": name, "n_arms": n, "replication": np.arange(RUNS), "value": by + noise})
+        runs({name: by + noise + 0.1 * rng.normal(size=RUNS) for name, by in ahead.items()}, n_arms=n)
         for n in arms
         for noise in [rng.normal(size=RUNS)]
-        for name, by in {name: by + 0.1 * rng.normal(size=RUNS) for name, by in ahead.items()}.items()
     ]
-    return pd.concat(frames).assign(data="synthetic", convention="as_written")
+    return pd.concat(frames)
 
 
 def claim(*pairs, arms=(8, 16), test=Difference, quantifier="all", **settings) -> dict[str, Claim]:
@@ -210,18 +211,19 @@ def test_the_effect_of_a_choice_is_between_draws_or_within_them():
 def test_no_choice_is_named_where_none_matters():
     """All levels alike: an interval excludes 0 in at most 5% of the claims (three standard errors)."""
     generator, named = np.random.default_rng(1), 0
-    levels = {k: "abc"[k % 3] for k in range(60)}
+    found, choices = drawn({(k, "x"): 0.0 for k in range(60)}, {k: "abc"[k % 3] for k in range(60)})
     for _ in range(200):
-        found, choices = drawn({(k, "x"): float(by) for k, by in enumerate(generator.normal(size=60))}, levels)
-        named += (effects(found, choices)["low"] > 0.0).any()
+        named += (effects(found.assign(strength=generator.normal(size=60)), choices)["low"] > 0.0).any()
     assert named <= 200 * 0.05 + 3 * np.sqrt(200 * 0.05 * 0.95)
 
 
 @pytest.mark.parametrize(("study", "choices"), [("gse", OF_GSE), ("dpp_bbo", OF_DPP)])
 def test_committed_choices_are_those_of_the_committed_rows(study, choices):
     assert len({choice.words for choice in choices}) == len(choices)
+    files = {e: rows_behind(study, e, True) for e in experiments(choices)}
+    columns = {e: [c for c in columns_of(file) if c not in ("key", "data")] for e, file in files.items()}
     texts = dict.fromkeys(("convention", "series"), "category")  # quicker than texts, as is what has no keys
-    frames = {e: published(study, e)[1].drop(columns=["key", "data"]).astype(texts) for e in experiments(choices)}
+    frames = {e: pd.read_parquet(ROOT / file, columns=columns[e]).astype(texts) for e, file in files.items()}
     committed = read_robustness(study).query("kind == 'choice'").reset_index(drop=True)
     found = under_choices(load_study(study).claims, choices, frames)
     pd.testing.assert_frame_equal(found, committed, rtol=1e-3, atol=1e-3)

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from frames import runs
 from refusals import refuses
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
@@ -20,18 +21,16 @@ from bestarm_lab.figures.values import (
 )
 
 
-def rows(means: dict[str, float], n: int = 200, seed: int = 0) -> pd.DataFrame:
-    """Return rows of series on a shared noise at two budgets."""
+def rows(means: dict[str, float], n: int = 200, seed: int = 0, budgets: tuple[int, ...] = (10, 20)) -> pd.DataFrame:
+    """Return rows of series on a shared noise at some budgets."""
     rng = np.random.default_rng(seed)
     shared = rng.gamma(25, 1 / 25, n)
     frames = []
     for series, mean in means.items():
-        for budget in (10, 20):
+        for budget in budgets:
             pulls = mean * shared * rng.gamma(400, 1 / 400, n)
-            correct = (rng.random(n) < 0.7).astype(float)
-            frame = pd.DataFrame({"replication": np.arange(n), "pulls": pulls, "correct": correct})
-            frames.append(frame.assign(series=series, budget=budget))
-    return pd.concat(frames, ignore_index=True).assign(convention="as_written", data="synthetic")
+            frames.append(runs({series: pulls}, "pulls", budget=budget, correct=(rng.random(n) < 0.7).astype(float)))
+    return pd.concat(frames, ignore_index=True)
 
 
 ROWS = rows({"A": 100.0, "A | x": 80.0})
@@ -97,11 +96,7 @@ def test_differences_are_paired():
     """Shared noise cancels: the change is exact, with an interval of no width; a reference shows its own mean."""
     noise = 0.1 * np.random.default_rng(0).standard_normal(40)
     levels = {"A": 0.5, "A | better": 0.3, "A | same": 0.5, "B": 0.2}
-    frames = [
-        pd.DataFrame({"series": s, "budget": b, "replication": np.arange(40), "regret": level + noise + 0.001 * b})
-        for s, level in levels.items()
-        for b in (10, 20)
-    ]
+    frames = [runs({s: by + noise + 0.001 * b for s, by in levels.items()}, "regret", budget=b) for b in (10, 20)]
     found = paired_effects(pd.concat(frames), "regret", statistic="mean", panel="f", profile="smoke")
     assert list(found.columns) == COLUMNS
     table = found.set_index(["series", "x"])
@@ -114,11 +109,8 @@ def test_differences_are_paired():
 def test_series_of_unequal_length_are_compared_on_what_both_have():
     """The interval and n are those of the shorter series; runs that only one of them has are left out."""
     better = np.random.default_rng(1).standard_normal(20)
-    frames = [
-        pd.DataFrame({"series": name, "replication": np.arange(len(values)), "regret": values})
-        for name, values in {"A": np.r_[np.zeros(20), np.full(80, 9.0)], "A | x": better}.items()
-    ]
-    found = paired_effects(pd.concat(frames), "regret", statistic="mean", profile="smoke").set_index("x").loc["x"]
+    rows = runs({"A": np.r_[np.zeros(20), np.full(80, 9.0)], "A | x": better}, "regret")
+    found = paired_effects(rows, "regret", statistic="mean", profile="smoke").set_index("x").loc["x"]
     assert found["n"] == 20
     np.testing.assert_allclose(found[["value", "low", "high"]].astype(float), mean_interval(pd.Series(better)))
 
@@ -139,7 +131,7 @@ def test_the_interval_of_a_ratio_covers_the_truth_nineteen_times_in_twenty():
     """Coverage over 400 data sets, within four standard errors."""
     covered, lines = [], {"A": {"x": ("A | x", "A")}}
     for seed in range(400):
-        frame = rows({"A": 100.0, "A | x": 80.0}, n=60, seed=seed).query("budget == 10")
+        frame = rows({"A": 100.0, "A | x": 80.0}, n=60, seed=seed, budgets=(10,))
         line = paired_effects(frame, "pulls", log=True, statistic="r", profile="smoke", lines=lines).iloc[0]
         covered.append(line["low"] <= 0.8 <= line["high"])
     assert abs(np.mean(covered) - 0.95) < 4 * np.sqrt(0.95 * 0.05 / 400)

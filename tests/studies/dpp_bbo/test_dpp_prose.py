@@ -1,16 +1,15 @@
 """Sentences and titles of the DPP-BBO notebooks that take more than their `quoted.yaml` can say."""
 
-import json
 import re
 
 import numpy as np
 import pandas as pd
 import pytest
-from prose import prose
+from prose import printed, prose
 from titles import titled
 
 from bestarm_lab.claims.robustness import KINDS, summary
-from bestarm_lab.paths import FIGURES, NOTEBOOKS
+from bestarm_lab.paths import FIGURES
 from bestarm_lab.results import committed_rows, read_robustness
 from bestarm_studies.dpp_bbo.checks import floors_of
 from bestarm_studies.dpp_bbo.fastxml.table import variance_shares
@@ -40,9 +39,8 @@ def test_what_explains_the_grid_of_fastxml():
 
 
 def test_ranks_over_the_panels():
-    cells = json.loads((NOTEBOOKS / STUDY / "08_verdicts.ipynb").read_text(encoding="utf-8"))["cells"]
-    printed = "".join("".join(out.get("text", "")) for cell in cells for out in cell.get("outputs", []))
-    lines = re.findall(r"^([A-Z][\w-]+) +([\d.]+) +(\d+) +\d+$", printed, re.MULTILINE)
+    shown = printed(STUDY, "08_verdicts")
+    lines = re.findall(r"^([A-Z][\w-]+) +([\d.]+) +(\d+) +\d+$", shown, re.MULTILINE)
     table = pd.DataFrame(lines, columns=["series", "mean", "first"]).set_index("series").astype(float)
     assert table["mean"].nsmallest(3).index.to_list() == ["GP-BUCB", "LP-UCB", "B-EST"]
     assert table["first"].nlargest(2).to_dict() == {"LP-UCB": 6, "B-EST": 4}
@@ -53,15 +51,8 @@ def test_ranks_over_the_panels():
 
 def test_sampling_leads_in_no_panel():
     means = {}
-    for name in (
-        "fig1_branin",
-        "fig1_hartmann",
-        "fig3_cosines",
-        "fig2_robot",
-        "fig4_abalone",
-        "fig2_bibtex",
-        "fig5_delicious",
-    ):
+    figures = ("1_branin", "1_hartmann", "3_cosines", "2_robot", "4_abalone", "2_bibtex", "5_delicious")
+    for name in (f"fig{figure}" for figure in figures):
         for batch in (5, 10):
             table = own_regret(f"{name}_b{batch}")
             mine = table[table["series"].isin([*RIVALS, "UCB-DPP-SAMPLE", "EST-DPP-SAMPLE"])]

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
+from frames import runs
 
 from bestarm_lab.figures.values import COLUMNS, summarise
 from bestarm_studies.gpoo.aggregation.children_and_representatives import grid_figure, log_regret_grid
@@ -26,23 +26,12 @@ N = 40
 def rows(levels: dict[str, float], budgets=(10, 20), seed: int = 0) -> pd.DataFrame:
     """Return rows of some series with these mean regrets, on a shared noise, a little larger at larger budgets."""
     noise = np.random.default_rng(seed).standard_normal(N)
-    frames = []
-    for label, level in levels.items():
-        for budget in budgets:
-            regret = level + 0.1 * noise + 0.001 * budget
-            frame = pd.DataFrame({"replication": np.arange(N), "aggregated_regret": regret})
-            frames.append(frame.assign(series=label, budget=budget, convention="as_written", data="synthetic"))
+    frames = [
+        runs({label: level + 0.1 * noise + 0.001 * budget}, "aggregated_regret", budget=budget)
+        for label, level in levels.items()
+        for budget in budgets
+    ]
     return pd.concat(frames, ignore_index=True)
-
-
-def test_regret_is_a_mean_with_its_interval_and_its_spread():
-    values = summarise(rows({"StoOO": 0.5}), regret_of("aggregated_regret"), x="budget", panel="f1", profile="smoke")
-    mine = rows({"StoOO": 0.5}).query("budget == 20")["aggregated_regret"]
-    line = values[values["x"] == 20].set_index("statistic")
-    low, high = stats.t.interval(0.95, N - 1, mine.mean(), stats.sem(mine))
-    assert line.loc["mean", ["value", "low", "high"]].tolist() == pytest.approx([mine.mean(), low, high])
-    assert line.loc["standard deviation", "value"] == pytest.approx(mine.std(ddof=1))
-    assert regret_of("cell_regret")["mean"] == ("cell_regret", "mean")
 
 
 def test_functions_stand_over_their_regret():

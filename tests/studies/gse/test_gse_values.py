@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from frames import runs
 from scipy import stats
 
 from bestarm_lab.figures.values import COLUMNS, as_values, summarise
@@ -28,9 +29,8 @@ def rows_with(accuracies: dict[tuple[str, int, int], float], n: int = 400, seed:
     for (series, n_arms, budget), p in accuracies.items():
         u = luck.setdefault((n_arms, budget), rng.random(n))
         correct = (np.where(rng.random(n) < 0.5, u, rng.random(n)) < p).astype(float)
-        frame = pd.DataFrame({"replication": np.arange(n), "correct": correct, "simple_regret": 1.0 - correct})
-        frames.append(frame.assign(series=series, n_arms=n_arms, budget=budget, pulls=budget))
-    return pd.concat(frames, ignore_index=True).assign(convention="as_written", data="synthetic", key="k")
+        frames.append(runs({series: correct}, "correct", n_arms=n_arms, budget=budget, pulls=budget))
+    return pd.concat(frames, ignore_index=True).assign(simple_regret=lambda rows: 1.0 - rows["correct"])
 
 
 GRID = {("A", 4, 40): 0.7, ("B", 4, 40): 0.7, ("A", 8, 80): 0.7, ("B", 8, 80): 0.5}
@@ -146,13 +146,8 @@ def test_accuracy_of_equal_pulls_against_draws():
 
 def outcomes(series: dict[str, float], n_arms: int = 8, n: int = 50) -> pd.DataFrame:
     """Return rows in which a share of the runs is correct, the first ones."""
-    frames = [
-        pd.DataFrame({"series": name, "n_arms": n_arms, "budget": 20 * n_arms, "replication": np.arange(n)}).assign(
-            correct=(np.arange(n) < share * n).astype(float), pulls=20.0 * n_arms
-        )
-        for name, share in series.items()
-    ]
-    return pd.concat(frames, ignore_index=True)
+    correct = {name: (np.arange(n) < share * n).astype(float) for name, share in series.items()}
+    return runs(correct, "correct", n_arms=n_arms, budget=20 * n_arms, pulls=20.0 * n_arms)
 
 
 def test_effects_are_those_of_each_number_of_arms():
@@ -283,11 +278,8 @@ def test_cells_are_those_that_the_claim_counts():
     names = ["GSE-Lin", "LinUCB", "GSE-Lin | rewards kept"]
     rows = {name: pd.DataFrame({"convention": [], "gap": [], "n_arms": [], "budget": []}) for name in gaps.GROUPS}
     for shares, counted in (((0.3, 0.6, 0.5), 1), ((0.12, 0.13, 0.5), 0)):
-        frames = [
-            pd.DataFrame({"replication": n, "correct": (n < 100 * share).astype(float), "series": name})
-            for name, share in zip(names, shares, strict=True)
-        ]
-        here = pd.concat(frames).assign(convention="as_written", n_arms=8, budget=80, data="synthetic")
+        correct = {name: (n < 100 * share).astype(float) for name, share in zip(names, shares, strict=True)}
+        here = runs(correct, "correct", n_arms=8, budget=80)
         other = here[here["series"] == "GSE-Lin"].assign(series="GSE-Lin-FWG | η = K")
         found = gaps.gap_cells(test, rows | {"fig2": here}, {"fig2": pd.concat([other, here])})
         assert len(found) == counted

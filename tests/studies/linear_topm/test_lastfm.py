@@ -10,7 +10,6 @@ from bestarm.policies.linear.gifa import LinGifa, MLinGape
 from bestarm.streams import Streams
 from bestarm_lab.datasets.registry import available, registry
 from bestarm_lab.experiments.observed import microseconds_per_pull
-from bestarm_lab.figures.values import summarise
 from bestarm_studies.linear_topm import instances, lastfm
 from bestarm_studies.linear_topm.complexity import gaps
 from bestarm_studies.linear_topm.values import split_series
@@ -86,14 +85,9 @@ def test_unreadable_files_are_named(tmp_path):
     refuses(lambda: lastfm.lastfm_instance("lastfm", True), "name must be one of lastfm-103")
 
 
-def test_curves_average_each_point_with_its_interval():
-    rows = pd.DataFrame({"series": ["a, ε = 0.1"] * 4 + ["a, ε = 0.2"] * 4, "error": [0, 0, 0, 1.0, 2, 4, 6, 8]})
-    rows = split_series(rows.assign(convention="as_written", data="synthetic"), "ε")
-    values = summarise(rows, {"mean": ("error", "mean")}, x="x", panel="a", profile="smoke").set_index("x")
-    assert list(values["value"]) == [0.25, 5.0]
-    rates = summarise(rows[rows["x"] == 0.1], {"error rate": ("error", "share")}, x="x", profile="smoke")
-    assert rates["low"].item() == pytest.approx(0.0456, abs=1e-4)  # Wilson's interval, never below 0
-    assert values.loc[0.2, "high"] - 5.0 == pytest.approx(3.182446 * np.std([2, 4, 6, 8], ddof=1) / 2)
+def test_points_of_curves_are_read_from_the_names_of_series():
+    rows = split_series(pd.DataFrame({"series": ["a, ε = 0.1", "b, ε = 0.2"]}), "ε")
+    assert rows[["series", "x"]].to_numpy().tolist() == [["a", 0.1], ["b", 0.2]]
     refuses(lambda: split_series(rows, "m"), "expected series such as 'name, m = 3', got 'a'")
 
 

@@ -1,19 +1,15 @@
 """Sentences and titles of the notebooks on top-m that take more than `quoted.yaml` can say."""
 
-import json
 import re
 
 import pandas as pd
-from prose import prose
+from prose import printed, prose
 from titles import titled
-
-from bestarm_lab.paths import NOTEBOOKS
 
 
 def test_how_wrong_lemma_2_is():
-    cells = json.loads((NOTEBOOKS / "linear_topm" / "07_theory.ipynb").read_text(encoding="utf-8"))["cells"]
-    printed = "".join("".join(o.get("text", "")) for cell in cells for o in cell.get("outputs", []))
-    largest = max(float(number) for number in re.findall(r"right side = ([\d.]+)", printed))
+    shown = printed("linear_topm", "07_theory")
+    largest = max(float(number) for number in re.findall(r"right side = ([\d.]+)", shown))
     assert f"the left side is up to {largest:.0f} times the right side" in prose("linear_topm", "07_theory")
 
 

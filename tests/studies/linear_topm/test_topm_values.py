@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from frames import runs
 from statsmodels.stats.proportion import proportion_confint
 
 from bestarm_lab.claims.verdicts import VERDICTS
@@ -21,13 +22,9 @@ def rows(means: dict[str, float], n: int = 200, convention: str = "as_written", 
     """Return rows of some series; the first run of each answers wrongly."""
     rng = np.random.default_rng(seed)
     shared = rng.gamma(25, 1 / 25, n)
-    frames = [
-        pd.DataFrame({"series": s, "replication": np.arange(n), "pulls": m * shared * rng.gamma(400, 1 / 400, n)})
-        for s, m in means.items()
-    ]
-    frame = pd.concat(frames, ignore_index=True)
-    frame["correct"] = (frame["replication"] > 0).astype(float)
-    return frame.assign(convention=convention, stopped=True, data="synthetic")
+    pulls = {s: m * shared * rng.gamma(400, 1 / 400, n) for s, m in means.items()}
+    frame = runs(pulls, "pulls", convention=convention, stopped=True)
+    return frame.assign(correct=(frame["replication"] > 0).astype(float))
 
 
 BOTH = pd.concat([rows({"UGapE": 100.0, "LinGame": 200.0}), rows({"UGapE": 100.0}, convention="as_coded")])
@@ -97,10 +94,7 @@ def test_the_figure_shows_every_series_of_every_panel():
 
 def certain_rows(pulls, n=20, wrong=()):
     """Return runs in which each series always needs the same number of pulls; some series are wrong once."""
-    frames = [
-        pd.DataFrame({"series": s, "replication": np.arange(n), "pulls": p, "correct": 1.0}) for s, p in pulls.items()
-    ]
-    frame = pd.concat(frames, ignore_index=True).assign(convention="as_written", stopped=True, data="synthetic")
+    frame = runs({s: np.full(n, p) for s, p in pulls.items()}, "pulls", correct=1.0, stopped=True)
     frame.loc[frame["series"].isin(wrong) & (frame["replication"] == 0), "correct"] = 0.0
     return frame
 

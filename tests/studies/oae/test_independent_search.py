@@ -32,8 +32,14 @@ def fitted(random, x, y, seen):
     sizes = [(1, 10), (10, 5), (5, 1)]
     weights = [random.uniform(-1, 1, (n_runs, a, b)) * np.sqrt(6 / (a + b)) for a, b in sizes]
     biases = [random.uniform(-1, 1, (n_runs, 1, b)) / np.sqrt(a) for a, b in sizes]
-    parts = [p for pair in zip(weights, biases, strict=True) for p in pair]
-    first, second = [np.zeros_like(p) for p in parts], [np.zeros_like(p) for p in parts]
+    drawn = [p for pair in zip(weights, biases, strict=True) for p in pair]
+    flat = np.concatenate([p.reshape(n_runs, -1) for p in drawn], axis=1)
+    gradient, first, second = (np.zeros_like(flat) for _ in range(3))
+    ends = np.cumsum([p[0].size for p in drawn])[:-1]
+    parts, gradients = (  # views
+        [a.reshape(p.shape) for a, p in zip(np.split(whole, ends, axis=1), drawn, strict=True)]
+        for whole in (flat, gradient)
+    )
     rows = np.arange(n_runs)[:, None]
     places, pool = np.nonzero(seen)[1].reshape(n_runs, -1), np.nonzero(~seen)[1].reshape(n_runs, -1)
     everything = np.ones_like(places, dtype=bool)
@@ -48,17 +54,12 @@ def fitted(random, x, y, seen):
         slope[:, :k, 0] = 2 * (values[-1][:, :k, 0] - y[rows, mine]) / k
         slope[:, k:] = -OPTIMISM / MINIBATCH
         for layer in (2, 1, 0):
-            for number, g in (
-                (2 * layer, values[layer].swapaxes(1, 2) @ slope),
-                (2 * layer + 1, slope.sum(1)[:, None]),
-            ):
-                first[number] += 0.1 * (g - first[number])
-                second[number] += 0.001 * (g**2 - second[number])
-                if number % 2 == 0:
-                    before = slope @ parts[number].swapaxes(1, 2) * (values[layer] > 0)
-                step = (first[number] / (1 - 0.9**t)) / (np.sqrt(second[number] / (1 - 0.999**t)) + 1e-8)
-                parts[number] = parts[number] - RATE * step
-            slope = before
+            gradients[2 * layer][:] = values[layer].swapaxes(1, 2) @ slope
+            gradients[2 * layer + 1][:] = slope.sum(1)[:, None]
+            slope = slope @ parts[2 * layer].swapaxes(1, 2) * (values[layer] > 0)
+        first += 0.1 * (gradient - first)
+        second += 0.001 * (gradient**2 - second)
+        flat -= RATE * ((first / (1 - 0.9**t)) / (np.sqrt(second / (1 - 0.999**t)) + 1e-8))
     found = x[..., None]
     for layer in range(3):
         found = found @ parts[2 * layer] + parts[2 * layer + 1]

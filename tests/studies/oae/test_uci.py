@@ -18,8 +18,6 @@ from bestarm_lab.datasets.registry import DataDamaged, DataUnavailable, fetch
 from bestarm_lab.experiments.run import make_rows
 from bestarm_lab.study import load_study
 from bestarm_studies.oae import uci_sets
-from bestarm_studies.oae import uci_sets as fitted_response
-from bestarm_studies.oae import uci_sets as uci_module
 from bestarm_studies.oae.landscapes import HOLES, LANDSCAPES, four_hills, landscape, one_hill
 from bestarm_studies.oae.uci_sets import stand_in_fitted_instance, teacher_responses
 
@@ -145,7 +143,7 @@ def test_the_papers_sizes(name, monkeypatch):
     if not registry.available(about.file):
         pytest.skip(f"{about.file} cannot be had")
     table = uci_sets.read_uci(name)
-    monkeypatch.setattr(uci_module, "read_uci", lambda *_, **__: table)
+    monkeypatch.setattr(uci_sets, "read_uci", lambda *_, **__: table)
     problem = uci_sets.uci_instance(name)
     assert problem.features.shape == (about.printed[0], about.n_features)
     assert problem.means.shape == (1, about.printed[0])
@@ -436,12 +434,12 @@ def test_dead_teachers_are_tried_again(monkeypatch):
         dead = [np.zeros(20), np.full(20, np.nan)]
         return np.array([[living[0], dead[0], living[2]], [dead[1]], [living[1]]][len(fitted) - 1])
 
-    monkeypatch.setattr(fitted_response, "predict", outputs)
+    monkeypatch.setattr(uci_sets, "predict", outputs)
     response = teacher_responses(table, training, runs)
     np.testing.assert_allclose(response, [uci_sets.standard(mine) for mine in living])
     assert [len(parameters) for parameters in fitted] == [3, 1, 1]
     assert (fitted[0][1] != fitted[1][0]).any()
     assert (fitted[1][0] != fitted[2][0]).any()
-    monkeypatch.setattr(fitted_response, "predict", lambda _, data, __: np.full((len(data.row), 20), np.nan))
+    monkeypatch.setattr(uci_sets, "predict", lambda _, data, __: np.full((len(data.row), 20), np.nan))
     with pytest.raises(RuntimeError, match=r"for replication 4 were all constant; lower the learning rate"):
         teacher_responses(table, training, runs)

@@ -72,7 +72,7 @@ def gap_cells(test: ClaimTest, rows: Rows, more: Rows | None = None) -> list[Cel
             if here.empty:
                 continue
             (sides,) = test.quantity.sides_in(part, experiment, where, {experiment: mine})
-            rival = sides.values()[1]
+            rival = sides.values[1]
             if rival is None or sides.guesses():
                 continue
             table = test.quantity.measured(here, where)
