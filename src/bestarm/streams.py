@@ -92,6 +92,7 @@ class Streams:
         check_whole("n_replications", n_replications)
         if n_replications < 1:
             raise ValueError(f"n_replications must be at least 1, got {n_replications}.")
+        check_whole("seed", seed, 0)
         return cls(seed, instance, np.arange(n_replications, dtype=np.int64))
 
     def key(self, purpose: str) -> np.uint64:

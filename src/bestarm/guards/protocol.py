@@ -144,7 +144,7 @@ class Guarded:
 
     def ask(self, state: GuardedState) -> Ask:
         """Decide which replications stop, and the next pulls of the others; these wait for their rewards from now."""
-        guarded_state(state)
+        self._own(state)
         self._end_what_only_fails(state)
         asked: Ask = self._with_memory(self.policy.ask, state.inner)
         state.asked_arms, state.asked_counts, state.open = asked.arms.copy(), asked.counts.copy(), False
@@ -152,7 +152,7 @@ class Guarded:
 
     def tell(self, state: GuardedState, asked: Ask, totals: FloatArray) -> None:
         """Learn the sums of rewards, shape (R, b), of what was asked last; NaN is an evaluation that failed."""
-        expected = guarded_state(state).request
+        expected = self._own(state).request
         if expected is None and not state.open:
             raise ValueError(
                 f"{self.label}: these rewards were told already; ask for the next pulls first."
@@ -169,12 +169,12 @@ class Guarded:
 
     def finished(self, state: GuardedState) -> BoolArray:
         """Return which replications have stopped, shape (R,)."""
-        stopped: BoolArray = self.policy.finished(guarded_state(state).inner)
+        stopped: BoolArray = self.policy.finished(self._own(state).inner)
         return stopped
 
     def recommend(self, state: GuardedState) -> IntArray:
         """Return the recommended arms, shape (R, n_best); a warning says if they rest on nothing, or a wrong model."""
-        nothing = (guarded_state(state).failures_in_a_row > 0) & ~state.learned
+        nothing = (self._own(state).failures_in_a_row > 0) & ~state.learned
         if nothing.any():
             where = "" if len(nothing) == 1 else f" in {nothing.sum()} of {len(nothing)} replications"
             warnings.warn(
@@ -191,6 +191,13 @@ class Guarded:
         if name.startswith("__") or name == "policy":  # while a copy is being made
             raise AttributeError(name)
         return getattr(self.policy, name)
+
+    def _own(self, state: Any) -> GuardedState:
+        """Return the state itself, refusing that of another policy."""
+        found = guarded_state(state)
+        if (type(found.policy), found.policy.label) != (type(self.policy), self.label):
+            raise ValueError(f"{self.label}: this state is of {found.policy.label}, whose start made it; ask that one.")
+        return found
 
     def _end_what_only_fails(self, state: GuardedState) -> None:
         """Raise `EverythingFails` where a search without a budget has nothing but failures, in all that goes on."""

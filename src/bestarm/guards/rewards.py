@@ -98,6 +98,8 @@ def _wholes(name: str, values: Any) -> NDArray[np.int64]:
 
 
 def _numbers(values: Any) -> NDArray[np.float64]:
+    if np.ma.isMaskedArray(values):
+        values = np.ma.filled(values.astype(np.float64), np.nan)
     try:
         found = np.asarray(values)
     except ValueError:

@@ -31,7 +31,8 @@ _FEATURES, _BLOCKS = 1000, 2  # of these, and how often they are drawn anew
 def spread_or_unit(spread: Any, centre: Any) -> Any:
     """Return the deviation of rewards, and where they are all equal a thousandth of their size, or 1 if they are 0."""
     size = np.abs(centre)
-    return np.where(spread > 1e-12 * size, spread, np.where(size > 0.0, 1e-3 * size, 1.0))
+    least = np.finfo(np.float64).tiny  # one over less than that is infinite
+    return np.where(spread > np.maximum(1e-12 * size, least), spread, np.where(1e-3 * size > least, 1e-3 * size, 1.0))
 
 
 def learns_from(policy: str, n: int, what: str) -> str:

@@ -10,6 +10,7 @@ import json
 import math
 import os
 import re
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -36,7 +37,11 @@ class Campaign:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep others from adding a round, and remove what killed runs left; the lock ends with the process."""
+        """Keep others from adding a round, and remove what killed runs left; the lock ends with the process.
+
+        A folder that was made for it goes again where nothing was written.
+        """
+        is_new = not self.folder.exists()
         self.folder.mkdir(parents=True, exist_ok=True)
         with hold_lock(self.folder / ".lock", patience=0.0) as got:
             if not got:
@@ -46,7 +51,11 @@ class Campaign:
                 )
             for left in self.folder.glob(".*.tmp"):
                 left.unlink(missing_ok=True)
-            yield
+            try:
+                yield
+            finally:
+                if is_new and [path.name for path in self.folder.iterdir()] == [".lock"]:
+                    shutil.rmtree(self.folder, ignore_errors=True)
 
     def rounds(self) -> list[Round]:
         """Return all rounds in order."""
@@ -152,6 +161,15 @@ def _read(path: Path) -> Round:
     )
 
 
+def refuse_lost(rounds: Sequence[Round], phenotypes: Mapping[str, float]) -> None:
+    """Refuse phenotypes without those of genes that a round used."""
+    if gone := [gene for gene in known_at(rounds) if gene not in phenotypes]:
+        raise ValueError(
+            f"{len(gone)} genes that earlier rounds used have no row now ({listed(gone)}); is the file half-written? "
+            "Put the rows back; write failed for a gene that is to count as failed."
+        )
+
+
 def next_round(
     plan: Plan,
     candidates: Candidates,
@@ -166,11 +184,7 @@ def next_round(
     Phenotypes are means as of today, NaN where every well failed. What the last round asked for and is neither measured
     nor pending was not done. A hit is by default one of the best 5% measured.
     """
-    if gone := [gene for gene in known_at(rounds) if gene not in phenotypes]:
-        raise ValueError(
-            f"{len(gone)} genes that earlier rounds used have no row now ({listed(gone)}); is the file half-written? "
-            "Put the rows back; write failed for a gene that is to count as failed."
-        )
+    refuse_lost(rounds, phenotypes)
     known = {gene: (value,) for gene, value in phenotypes.items()}
     search = Search(candidates, plan.choice, aim=plan.aim, seed=plan.seed, components=plan.components)
     search.resume(rounds, known, pending, withdrawn)

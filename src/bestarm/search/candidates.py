@@ -41,6 +41,7 @@ from bestarm.settings import LARGEST_FEATURE
 
 RESERVED = ("name", "arm", "pull", "reward", "value")  # columns of what `ask` returns
 _MISSING = "(missing)"  # the category of a gap
+_FEW, _MANY = 5, 5_000_000  # candidates, and their numbers, between which numbers far from all others are named
 _UNIT = re.compile(r"column (.*): numbers with the unit (.*), which was taken off")  # in a report
 _PER_RANGE = 0.01  # of a feature's range, by which a told table may differ: spreadsheets round
 
@@ -259,7 +260,21 @@ class Candidates:
         said = f"{counted(len(flat), 'feature')} the same for all candidates, left out ({listed(flat)})."
         alike = repeated(["".join(name.split()).casefold() for name in self.names])
         near = f"names that differ by capitals or blanks alone: {listed(alike)}; check that they are meant."
-        return [*self.encoded[2], *([said] if flat else []), *([near] if alike else [])]
+        odd = listed(self._far_numbers())
+        far = f"numbers more than ten times as far from all others as these from each other: {odd}; check them."
+        return [*self.encoded[2], *([said] if flat else []), *([near] if alike else []), *([far] if odd else [])]
+
+    def _far_numbers(self) -> list[str]:
+        """Return numbers that flatten what a model sees of a column, such as a slip of the decimal sign, in words."""
+        if len(self.names) < _FEW or self.values.size > _MANY:
+            return []
+        low, lower, higher, high = np.partition(self.values, [0, 1, -2, -1], axis=0)[[0, 1, -2, -1]]
+        found = []
+        for far, to, rest in ((high, high - higher, higher - low), (low, lower - low, high - lower)):
+            for i in np.flatnonzero((to > 10.0 * rest) & (rest > 0.0)):
+                name = self.names[int(np.flatnonzero(self.values[:, i] == far[i])[0])]
+                found.append(f"{far[i]:g} in {self.columns[i]} of {name}")
+        return found
 
     def scores(self, components: int = 0) -> FloatArray:
         """Return features with mean 0 and standard deviation 1, or their principal components, shape (n, d).

@@ -223,6 +223,8 @@ def parsed_settings(texts: Sequence[str], named: bool) -> dict[str, Any]:
         name, equals, value = text.partition("=")
         if not (equals and name.isidentifier() and value):
             raise ValueError(f"a setting is written name=value, such as optimism=0.1, got {text!r}.")
+        if name in found:
+            raise ValueError(f"--set gives {name} twice; give it once.")
         try:
             found[name] = ast.literal_eval(value)
         except (ValueError, SyntaxError):

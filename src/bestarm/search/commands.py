@@ -12,7 +12,7 @@ import pandas as pd
 from bestarm import __version__
 from bestarm.search.any_size import learns_from
 from bestarm.search.atomic_files import write_atomically
-from bestarm.search.campaign import Campaign, next_round, reconciled
+from bestarm.search.campaign import Campaign, next_round, reconciled, refuse_lost
 from bestarm.search.candidates import Candidates, read_features
 from bestarm.search.choices import Choice, parsed_settings
 from bestarm.search.errors import Reading, mean_of
@@ -32,7 +32,10 @@ def run_suggest(given: argparse.Namespace) -> int:
         raise ValueError(f"--hit must be a finite number, got {given.hit}; leave it out for the best 5% measured.")
     settings = parsed_settings(given.set, given.policy is not None)
     choice = Choice(SCREEN_POLICY if given.policy is None else given.policy, settings, not given.no_scale)
+    _refuse_two_hits(given.hit, [choice])
     choice = choice.aimed_at(threshold=None if given.hit is None else reward(given.hit, given.aim))
+    if given.check and (given.withdraw or given.pending):
+        raise ValueError("--check changes nothing; leave out --withdraw and --pending, or check in a call of its own.")
     plan = Plan(choice, given.batch, given.seed, given.aim, given.components)
     notes: list[str] = []
     given_table = read_features(given.features, notes, given.phenotype, given.words)
@@ -42,6 +45,8 @@ def run_suggest(given: argparse.Namespace) -> int:
     campaign = Campaign(given.campaign or source.with_name(f"{source.stem}_rounds"))
     with campaign.locked():
         rounds = campaign.rounds()
+        if given.check and not rounds:
+            raise ValueError(f"there is no log in {campaign.folder}; name the folder of one by --campaign.")
         candidates, gone = _candidates(campaign, given_table, rounds, given.features, notes)
         phenotypes = _phenotypes(given.phenotypes, given, candidates.names, notes, known_at(rounds), plan)
         for line in notes:
@@ -55,11 +60,13 @@ def run_suggest(given: argparse.Namespace) -> int:
                 f"of earlier rounds {listed(earlier)} still being measured, as --pending said; add their rows, "
                 "--pending if they still are, or --withdraw if they will not be done."
             )
+        set_aside = None
         if given.withdraw:
+            refuse_lost(rounds, phenotypes)
             if not waits and not earlier:
                 raise ValueError("no batch waits that could be withdrawn: none was suggested, or results are there.")
             if waits and len(waits) == len(rounds[-1].names):
-                print(f"round {len(rounds)} withdrawn, kept as {campaign.withdraw(rounds.pop()).name}")
+                set_aside = rounds.pop()
             else:
                 back = waits or earlier
                 earlier = earlier if waits else []
@@ -83,7 +90,9 @@ def run_suggest(given: argparse.Namespace) -> int:
             print(f"round {last.number} waits for its results: the same batch")
             _show(last, _write_plate(last, campaign, given.plate, free))
             return 0
-        new = next_round(plan, candidates, phenotypes, rounds, given.hit, pending if given.pending else (), gone)
+        new = next_round(plan, candidates, phenotypes, rounds, given.hit, pending, gone)
+        if set_aside is not None:  # not before a batch in its place could be made
+            print(f"round {set_aside.number} withdrawn, kept as {campaign.withdraw(set_aside).name}")
         if new is None:
             print(f"all {len(candidates.names)} genes have been measured; there is nothing left to suggest.")
             return 0
@@ -107,6 +116,12 @@ def run_suggest(given: argparse.Namespace) -> int:
         _say_learned(new)
         _show(new, _write_plate(new, campaign, given.plate, free))
     return 0
+
+
+def _refuse_two_hits(hit: float | None, choices: list[Choice]) -> None:
+    said = [name for choice in choices for name in ("share", "threshold") if name in choice.settings]
+    if hit is not None and said:
+        raise ValueError(f"--hit and --set {said[0]} both say what a hit is; give one of them.")
 
 
 def _candidates(
@@ -215,8 +230,12 @@ def run_replay(given: argparse.Namespace) -> int:
     if settings and len(given.policy) > 1:
         raise ValueError("--set is for one --policy; run replay once for each policy that has settings of its own.")
     choices = [Choice(name, settings, not given.no_scale) for name in given.policy or [SCREEN_POLICY, "random"]]
+    _refuse_two_hits(given.hit, choices)
     if (folder := Path(given.out)).is_file():
         raise ValueError(f"{folder} is a file; name a folder by --out.")
+    for path in (Path(given.features), Path(given.screen)):
+        if path.exists() and path.resolve() in [(folder / name).resolve() for name in ("hits.csv", "hits.png")]:
+            raise ValueError(f"{path} is read, and would be overwritten; name another folder by --out.")
     notes: list[str] = []
     features = read_features(given.features, notes, given.phenotype, given.words)
     phenotypes = _phenotypes(given.screen, given, features.names, notes, {}, None)
@@ -262,7 +281,7 @@ def run_report(given: argparse.Namespace) -> int:
     """Write the report of a saved search, or of a campaign."""
     from bestarm.search.search import Search
 
-    path = Path(given.search)
+    path = Path(given.search).resolve()  # a folder may be called "."
     out = Path(given.out or (f"{path}.html" if path.is_dir() else path.with_suffix(".html")))
     (Campaign(path).search() if path.is_dir() else Search.load(path)).report(out)
     print(f"report: {out}")

@@ -38,14 +38,19 @@ def suggestions(
     scores: FloatArray,
     batch: IntArray,
     prediction: tuple[FloatArray, FloatArray] | None,
+    told: IntArray,
     measured: IntArray,
+    shut: IntArray,
 ) -> list[Suggestion]:
-    """Return why each candidate of a batch is in it, see `Suggestion`, by standardised features, shape (n, d)."""
+    """Return why each candidate of a batch is in it, see `Suggestion`, by standardised features, shape (n, d).
+
+    ``told``, ``measured``, ``shut``: places told, those of them that did not fail, and those that could not be chosen.
+    """
     if prediction is None:
-        why = "random, since nothing is known yet" if not len(measured) else "random, since every well failed so far"
+        why = "random, since nothing is known yet" if not len(told) else "random, since every well failed so far"
         return [Suggestion(names[a], why=why) for a in batch]
     predicted, spread = prediction
-    left = np.union1d(np.setdiff1d(np.arange(len(names)), measured), batch)
+    left = np.union1d(np.setdiff1d(np.arange(len(names)), np.union1d(told, shut)), batch)
     novelty, nearest = nearest_measured(scores, left, measured)
     rank = np.empty(len(names), np.int64)
     rank[left[np.argsort(-predicted[left], kind="stable")]] = 1 + np.arange(len(left))

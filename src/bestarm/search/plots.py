@@ -33,7 +33,7 @@ from bestarm.search.candidates import Candidates
 from bestarm.search.errors import mean_of
 from bestarm.search.next_batch import replayed_state
 from bestarm.search.replay_figure import STYLE
-from bestarm.search.rounds import FAILED, MEASURED, of_prediction, reward
+from bestarm.search.rounds import FAILED, WITHDRAWN, of_prediction, reward
 from bestarm.search.tables import listed
 
 MOST_REFITS, LEAST_REFITS = 30, 3  # candidates that are left out in turn
@@ -71,6 +71,7 @@ def explained_shares(candidates: Candidates, values: FloatArray) -> pd.Series[fl
     random groups would explain (epsilon squared), and at least 0.
     """
     found = {}
+    values = values / (float(np.abs(values).max()) or 1.0)  # squares of tiny ones would be 0
     total = float(((values - values.mean()) ** 2).sum())
     for label in candidates.table.columns:
         groups = _groups(candidates.table[label])
@@ -165,7 +166,8 @@ class Shown:
         return explained_shares(self.search.candidates, self.predicted)
 
     def in_units(self, values: Any) -> Any:
-        return of_prediction(values, self.search.aim)
+        found = of_prediction(values, self.search.aim)
+        return found if self.unit == "reward" else np.maximum(found, 0.0)  # no size or distance is negative
 
 
 def best_so_far(shown: Shown, axis: Axes) -> str:
@@ -187,11 +189,13 @@ def best_so_far(shown: Shown, axis: Axes) -> str:
     axis.plot(sizes, chance, color=_GREY, ls=_DOTS, lw=1.4, label="same results, random order: exact mean")
     axis.plot(of_pool, line, color=_ORANGE, ls="--", lw=1.4, label="all candidates, random order: by predictions")
     axis.set(xlabel="results, in the order of telling (lines: batches)", ylabel=shown.unit)
-    axis.set_title(f"The best result so far is {value:.4g}, of {_short(name)}")
+    single = "single " if table["name"].duplicated().any() else ""
+    of_unit = "" if shown.unit == "reward" else f" ({shown.unit})"
+    axis.set_title(f"The best {single}result so far is {value:.4g}{of_unit}, of {_short(name)}")
     axis.legend(**_BELOW | {"ncols": 2})
     axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     return (
-        f"Best so far against results. The best of {len(good)} results is {value:.4g}, of {name}, "
+        f"Best so far against results. The best of {len(good)} results is {value:.4g}{of_unit}, of {name}, "
         f"found as result {int(good.argmax()) + 1}. After {half} the search had {shown.in_units(best[half - 1]):.4g}; "
         f"the same results in random order have {chance[sizes == half][0]:.4g} on average: a search "
         "that learns finds its best results late, and lags behind that line. So many of all candidates in random "
@@ -204,7 +208,8 @@ def predicted_against_measured(shown: Shown, axis: Axes) -> str:
     table = left_out(shown.search, shown.refits)
     known = shown.results["name"].nunique()
     if len(table) < 3:
-        text = "Predictions were not compared with measurements: fewer than three were left out (refits=10 does ten)."
+        why = "fewer than three have one" if known < 3 else "fewer than three were left out (refits=10 does ten)"
+        text = f"Predictions were not compared with measurements: {why}."
         axis.set_axis_off()
         axis.text(0.5, 0.5, text, ha="center", va="center", wrap=True, transform=axis.transAxes)
         return text
@@ -229,14 +234,18 @@ def map_of_candidates(shown: Shown, axis: Axes) -> str:
     """Draw all candidates, coloured by prediction, over two features or the first two principal components."""
     (x, across), (y, upwards), words = _plane(shown, axis)
     states, names = shown.states, list(shown.search.candidates.names)
+    means = shown.search._status.means()
+    measured = np.array([not math.isnan(means.get(name, math.nan)) for name in names])
+    withdrawn = (states == WITHDRAWN).to_numpy()
     order = np.argsort(shown.predicted, kind="stable")  # the most promising on top
     dots: Any = {"cmap": "cividis", "s": 22 if len(x) <= 2000 else 6, "lw": 0, "rasterized": True}
     dots = axis.scatter(x[order], y[order], c=shown.in_units(shown.predicted)[order], **dots)
     axis.figure.colorbar(dots, ax=axis, label=f"predicted {shown.unit}")
     next_: Any = {"marker": "D", "s": 52, "facecolors": "none", "edgecolors": _ORANGE, "linewidths": 1.6}
     marked: Any = (
-        ("measured", states == MEASURED, {"marker": "o", "s": 42, "facecolors": "none", "edgecolors": "black"}),
+        ("measured", measured, {"marker": "o", "s": 42, "facecolors": "none", "edgecolors": "black"}),
         ("failed", states == FAILED, {"marker": "x", "s": 36, "color": "black"}),
+        ("withdrawn", withdrawn & ~measured, {"marker": "+", "s": 36, "color": "black"}),
         ("next batch", states.index.isin(shown.search.pending), next_),
     )
     counts = []
@@ -249,10 +258,10 @@ def map_of_candidates(shown: Shown, axis: Axes) -> str:
     axis.grid(False)
     axis.margins(y=0.08)
     axis.legend(**_BELOW)
-    left = np.flatnonzero(~states.isin([MEASURED, FAILED]).to_numpy())
+    left = np.flatnonzero(~(measured | withdrawn | (states == FAILED).to_numpy()))
     best = left[shown.predicted[left].argmax()] if len(left) else int(shown.predicted.argmax())
     value = float(shown.in_units(shown.predicted[best]))
-    of = "those not measured" if len(left) else "all"
+    of = "those left" if len(left) else "all"
     axis.set_title(f"Of {of}, {_short(names[best])} is the most promising: {value:.4g}")
     return (
         f"Map of {len(names)} candidates over {words}, coloured by predicted {shown.unit} from "
@@ -284,7 +293,7 @@ def _plane(shown: Shown, axis: Axes) -> tuple[tuple[FloatArray, str], tuple[Floa
     if len(chosen) < 2:
         upwards = (shown.in_units(shown.predicted), f"predicted {shown.unit}")
         return across, upwards, f"{chosen[0]} and prediction"
-    which = "two features" if shown.features else "the two features that explain most of the predictions"
+    which = "two features" if shown.features else "the two features that alone explain the most of the predictions"
     upwards = (_coordinate(candidates, chosen[1], axis.yaxis), chosen[1])
     return across, upwards, f"{chosen[0]} and {chosen[1]}, {which}"
 
@@ -318,7 +327,8 @@ def importance(shown: Shown, axis: Axes) -> str:
     if shares.iloc[0] <= 0.0:
         axis.set_title("No feature alone explains the predictions")
     else:
-        axis.set_title(f"Alone, {_short(shares.index[0])} explains most of the predictions")
+        most = "most of the predictions" if shares.iloc[0] > 0.5 else f"the most, {shares.iloc[0]:.2f}"
+        axis.set_title(f"Alone, {_short(shares.index[0])} explains {most}")
     values = ", ".join(f"{name} {value:.2f}" for name, value in shares.items())
     return f"Share of the variance of predictions that each feature explains alone (correlation ratio): {values}.{more}"
 
@@ -334,10 +344,12 @@ PANELS: dict[str, tuple[str, Callable[[Shown, Axes], str]]] = {  # with their he
 def plot(
     search: Any, panels: str | Sequence[str] = (), *, features: Sequence[str] = (), refits: int | None = None
 ) -> Figure:
-    wanted = [panels] if isinstance(panels, str) else list(panels) or list(PANELS)
+    wanted = [panels] if isinstance(panels, str) else list(panels or PANELS)
     if unknown := [name for name in wanted if name not in PANELS]:
         raise ValueError(f"there is no panel {unknown[0]!r}; there are: {', '.join(PANELS)}.")
-    return figure_of(Shown(search, tuple(features), refits), wanted)
+    if isinstance(features, str):
+        raise ValueError(f"a map has 2 features, got the text {features!r}; write features=('dose', 'time').")
+    return figure_of(Shown(search, tuple(map(str, features or ())), refits), wanted)
 
 
 class Plot(Figure):

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from bestarm import __version__
@@ -139,6 +140,8 @@ def _next_batch(search: Any) -> str:
     reasons = reasons[reasons["name"].isin(waiting)]
     features = search.candidates.shown(search._places(reasons["name"]))
     if features.shape[1] <= 6:
+        for column in features.select_dtypes(np.float64):  # conditions for the bench, whole
+            features[column] = ["" if value != value else f"{value:.15g}" for value in features[column]]
         reasons = pd.concat([reasons.reset_index(drop=True), features.reset_index(drop=True)], axis=1)
     earlier = [name for name in waiting if name not in set(reasons["name"])]
     text = f"{counted(len(reasons), 'candidate')} of batch {len(search.rounds)} to be measured."

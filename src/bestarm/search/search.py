@@ -556,9 +556,11 @@ class Search:
         chunks = plan.chunks(before, last.told, last.revised, some.names, last.errors)
         view = self._view(plan) if some is self._candidates else plan.features(some)
         prediction = explanations.prediction_of(*replayed_state(plan, view, chunks, self._cache))
-        measured = np.unique(np.concatenate([chunk.places for chunk in chunks])) if chunks else np.zeros(0, np.int64)
+        places = np.concatenate([np.zeros(0, np.int64), *(chunk.places for chunk in chunks)])
+        good = np.concatenate([np.zeros(0), *(chunk.rewards for chunk in chunks)])
+        told = np.unique(places), np.unique(places[good == good]), self._places([*last.pending, *last.withdrawn])
         scores, batch = view if isinstance(plan.choice, Choice) else some.scores(), self._places(last.names)
-        found = explanations.suggestions(plan, some.names, scores, batch, prediction, measured)
+        found = explanations.suggestions(plan, some.names, scores, batch, prediction, *told)
         return dataclasses.replace(last, suggested=tuple(found))
 
     def check(self) -> list[str]:

@@ -393,6 +393,8 @@ def read_wells(path: str | Path, columns: str, notes: list[str]) -> tuple[list[s
     name = find_column(header, (*GENES, *NAMES))
     name = 0 if name is None else name
     wanted = named_columns(columns, header) or [header[1 - name] if len(header) == 2 else "phenotype"]
+    if len(set(wanted)) < len(wanted):
+        raise ValueError(f"--phenotype names a column twice ({', '.join(wanted)}); name each replicate once.")
     places = [find_column(header, (label,)) for label in wanted]
     if None in places:
         label = wanted[places.index(None)]

@@ -3,8 +3,10 @@
 import math
 import warnings
 from collections.abc import Callable, Sequence
+from pickle import PicklingError
 from typing import Any
 
+import joblib
 import numpy as np
 import pandas as pd
 from sklearn.exceptions import FitFailedWarning
@@ -122,15 +124,14 @@ class BatchSearchCV(RandomizedSearchCV):
 
     def _metric(self, results: dict[str, Any]) -> str:
         """Return the column of the score that is maximised."""
-        column = f"mean_test_{self.refit}" if isinstance(self.refit, str) else "mean_test_score"
-        if column not in results and (callable(self.refit) or self.refit is False):
-            column = next(name for name in results if name.startswith("mean_test_"))  # the first metric
-        if column not in results:
-            there = [name.removeprefix("mean_test_") for name in results if name.startswith("mean_test_")]
+        there = [name.removeprefix("mean_test_") for name in results if name.startswith("mean_test_")]
+        wanted = [self.refit, "score"] if isinstance(self.refit, str) else ["score"]  # of one metric, however named
+        wanted += there[:1] if callable(self.refit) or self.refit is False else []
+        if not (found := [name for name in wanted if name in there]):
             raise ValueError(
                 f"refit must name the metric that is maximised, one of {', '.join(there)}; got {self.refit!r}."
             )
-        return column
+        return f"mean_test_{found[0]}"
 
 
 def drawn(distributions: Any, n: int, random: Any) -> list[dict[str, Any]]:
@@ -139,8 +140,19 @@ def drawn(distributions: Any, n: int, random: Any) -> list[dict[str, Any]]:
     sampler = ParameterSampler(distributions, n, random_state=random)  # refuses what is neither list nor distribution
     if not any(hasattr(values, "rvs") for part in parts for values in part.values()):
         sampler.n_iter = min(n, len(ParameterGrid(distributions)))
-    found = {repr(sorted(settings.items(), key=lambda item: item[0])): settings for settings in sampler}
+    found = {tuple((name, _text(settings[name])) for name in sorted(settings)): settings for settings in sampler}
     return list(found.values())
+
+
+def _text(value: Any) -> str:
+    """Return a text that differs for values that differ; that of an array or an estimator may be shortened."""
+    text = f"{type(value).__name__} {value!r}"
+    if isinstance(value, str | int | float | None):
+        return text
+    try:
+        return f"{text} {joblib.hash(value)}"
+    except (PicklingError, AttributeError, TypeError):  # a function without a name, whose text is its place
+        return text
 
 
 def as_table(settings: Sequence[dict[str, Any]]) -> pd.DataFrame:
@@ -160,8 +172,8 @@ def as_table(settings: Sequence[dict[str, Any]]) -> pd.DataFrame:
             ]
         else:
             odd = [value for value in there if value is not _ABSENT]
-        texts = ["(missing)" if v is _ABSENT else f"{type(v).__name__} {v!r}" for v in there]
-        levels = {f"{type(v).__name__} {v!r}" for v in odd} | ({"(missing)"} if _ABSENT in there and odd else set())
+        texts = ["(missing)" if v is _ABSENT else _text(v) for v in there]
+        levels = {_text(v) for v in odd} | ({"(missing)"} if odd and any(v is _ABSENT for v in there) else set())
         for level in sorted(levels):  # as a category, of however many words
             columns[f"param_{name}={level}"] = [float(text == level) for text in texts]
     return pd.DataFrame(columns, index=[str(i) for i in range(len(settings))])
