@@ -19,6 +19,9 @@ MIDDLE: Hidden = (100, 10)
 LARGE: Hidden = (300, 100)
 # the paper's own scale
 STEPS, ROUNDS, MEMBERS, RUNS = 5000, 150, 10, 25
+LEARNING_RATES = (0.001, 0.003, 0.01)  # of plain fits
+LOOKED_AT = (1, 3, 10, 30, 100, 200, 500, 1000, 2000, 3000, 4000, 5000)  # steps of plain fits
+WHOLE_FITS = {"replications": RUNS, "steps": STEPS}
 # what the profile laptop cuts of it for all but the smallest networks
 CUT: dict[str, Any] = {"steps": 200, "members": 5}
 # with 25 runs two methods that are equal cannot be shown to be within a tenth of each other, nor close ones be ordered

@@ -9,9 +9,8 @@ from bestarm_studies.oae.cell_lines import BATCH
 from bestarm_studies.oae.cell_lines.contexts import DATA_FILES, GROUPS, group_or_stand_in, stand_in_group
 from bestarm_studies.oae.cell_lines.official import LINES, OfficialComputation, official_line
 from bestarm_studies.oae.embedding.batch_fits import batch_fit_rows
-from bestarm_studies.oae.fits.experiments import LEARNING_RATES, LOOKED_AT, WHOLE_FITS
 from bestarm_studies.oae.network_fits import fit_rows
-from bestarm_studies.oae.series import LINEAR, MIDDLE, SMALL, STEPS, Hidden
+from bestarm_studies.oae.series import LEARNING_RATES, LINEAR, LOOKED_AT, MIDDLE, SMALL, STEPS, WHOLE_FITS, Hidden
 
 WIDE: Hidden = (1500, 300)
 WIDE_RATE = 0.001

@@ -9,13 +9,19 @@ from bestarm_studies.oae.experiments import BICYCLES
 from bestarm_studies.oae.fits.set_sizes import size_rows
 from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
 from bestarm_studies.oae.network_fits import fit_rows
-from bestarm_studies.oae.series import DEFAULT_BIAS, LARGE, LINEAR, MIDDLE, RUNS, SMALL, STEPS
+from bestarm_studies.oae.series import (
+    DEFAULT_BIAS,
+    LARGE,
+    LEARNING_RATES,
+    LINEAR,
+    LOOKED_AT,
+    MIDDLE,
+    SMALL,
+    WHOLE_FITS,
+)
 from bestarm_studies.oae.uci_sets import UCI_SETS, stand_in_uci_instance, uci_instance
 
-LEARNING_RATES = (0.001, 0.003, 0.01)
-LOOKED_AT = (1, 3, 10, 30, 100, 200, 500, 1000, 2000, 3000, 4000, 5000)
 TABLES = (*BICYCLES, "BlogFeedback")
-WHOLE_FITS = {"replications": RUNS, "steps": STEPS}
 FIT_PROFILES: dict[Profile, dict[str, int]] = {
     "smoke": {"replications": 2, "steps": 10},
     "laptop": WHOLE_FITS,
