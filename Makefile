@@ -37,12 +37,12 @@ repro: setup
 
 test: setup
 	$(RUN) python -m pytest -p no:nbval -n 2 --dist worksteal --durations=20
-	$(RUN) python -m pytest --nbval-lax --nbval-cell-timeout=600 -n 2 --dist loadfile --durations=20 notebooks
+	$(RUN) python -m pytest -p bestarm_lab.notebooks --nbval-lax --nbval-cell-timeout=600 -n 2 --dist loadfile --durations=20 notebooks
 
 # Whatever reads data files or shows them, where none can be had: committed rows, tables and outputs must do.
 test-without-data: setup
-	$(WITHOUT) python -m pytest -n 2 --dist worksteal tests/studies tests/objectives tests/lab/datasets tests/lab/test_missing_data.py
-	$(WITHOUT) python -m pytest --nbval-lax --nbval-cell-timeout=600 -n 2 --dist loadfile notebooks
+	$(WITHOUT) python -m pytest -p no:nbval -n 2 --dist worksteal tests/studies tests/objectives tests/lab/datasets tests/lab/test_missing_data.py
+	$(WITHOUT) python -m pytest -p bestarm_lab.notebooks --nbval-lax --nbval-cell-timeout=600 -n 2 --dist loadfile notebooks
 
 # Tests of the library alone, in an environment with bestarm[networks], pytest and hypothesis, such as that of an unpacked
 # source distribution; left out is what compares with GPy and statsmodels.

@@ -87,7 +87,7 @@ def test_a_sentence_stands_at_one_place(text, place):
 
 
 @refusing(
-    ({"serie": "a"}, "no column 'serie'.*'series'"),
+    ({"serie": "a"}, "unknown column 'serie'.*'series'"),
     ({"series": "A"}, "no series 'A'; .*a"),
     ({"series": ["a", "c"], "alike": "value"}, "no series 'c'"),
     ({"panel": "p"}, "2 lines; name the values of one line only"),

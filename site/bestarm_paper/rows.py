@@ -12,9 +12,9 @@ from typing import Any
 import pandas as pd
 
 from bestarm_lab.paths import ROOT
-from bestarm_lab.quoted import only_line, read_table, refuse_unknown_column
+from bestarm_lab.quoted import only_line, read_table
 from bestarm_lab.study import load_study
-from bestarm_lab.yaml_keys import nearest
+from bestarm_lab.yaml_keys import nearest, refuse_unknown
 
 STUDIES = ("linear_topm", "gpoo", "gse", "oae", "dpp_bbo")  # in the order of the paper
 RUNS = {"text": "as_written", "code": "as_coded"}
@@ -57,9 +57,7 @@ class Rows:
     def line(self, name: str, line: Mapping[str, str], column: str = "value") -> pd.Series:
         """Return the only line of a table with these texts; ``column`` must be one of its columns."""
         table = self.read(name)
-        refuse_unknown_column(table, name, column)
-        for key in line:
-            refuse_unknown_column(table, name, key)
+        refuse_unknown(name, "column", [column, *line], table)
         wanted: dict[str, Any] = {
             key: float(value) if pd.api.types.is_numeric_dtype(table[key]) and value else value
             for key, value in line.items()

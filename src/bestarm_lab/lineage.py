@@ -121,13 +121,9 @@ def leads(lineage: pd.DataFrame, part: Part, name: str, code: str) -> bool:
     of = lineage[(lineage["experiment"] == name) & lineage["result"].isin((EQUAL, RENAMED))]
     for column in ("convention", "series"):
         of = of[of[column] == part.columns.get(column, "")]
-    reached, waiting = {code}, [code]
-    while waiting:
-        here = waiting.pop()
-        for step in of.loc[of["code_before"] == here, "code"]:
-            if step not in reached:
-                reached.add(step)
-                waiting.append(step)
+    reached = {code}
+    while new := set(of.loc[of["code_before"].isin(reached), "code"]) - reached:
+        reached |= new
     return part.code in reached
 
 
@@ -177,17 +173,12 @@ def renew(
 @cache
 def processor_name() -> str:
     """Return the processor's name, its kind as LLVM calls it, and whose products of matrices NumPy takes."""
-    found = [line.split(":", 1)[1].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")]
+    file = Path("/proc/cpuinfo")
+    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
+    found = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
     name = found[0] if found else platform.processor() or platform.machine()
     core = _core_of_openblas()
     return f"{name} ({binding.get_host_cpu_name()})" + (f", OpenBLAS {core}" if core else "")
-
-
-def _lines(file: str) -> list[str]:
-    try:
-        return Path(file).read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return []
 
 
 def _core_of_openblas() -> str | None:

@@ -30,7 +30,7 @@ import pandas as pd
 
 from bestarm_lab.paths import FIGURES, NOTEBOOKS, RESULTS, ROOT
 from bestarm_lab.study_packages import package_of, sections, study_names
-from bestarm_lab.yaml_keys import nearest, read_yaml
+from bestarm_lab.yaml_keys import nearest, read_yaml, refuse_unknown
 
 Query = Mapping[str, Any]
 COUNTED = ["none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
@@ -68,19 +68,13 @@ def read_table(file: Path) -> pd.DataFrame:
     return pd.read_parquet(file) if file.suffix == ".parquet" else pd.read_csv(file)
 
 
-def refuse_unknown_column(table: pd.DataFrame, name: str, column: str) -> None:
-    """Refuse a column that a table does not have, with the nearest one."""
-    if column not in table:
-        raise ValueError(f"{name} has no column {column!r}; {nearest(column, list(table.columns))}.")
-
-
 def narrowed(table: pd.DataFrame, name: str, line: Mapping[str, Any]) -> pd.DataFrame:
     """Return the lines of a table that have these values by column; of a list of values each must be there.
 
     An empty text is a missing value. A ValueError has the word that is nearest to one that the table does not have.
     """
+    refuse_unknown(name, "column", line, table)
     for column, wanted in line.items():
-        refuse_unknown_column(table, name, column)
         rows = pd.Series(False, table.index)
         for one in wanted if isinstance(wanted, list) else [wanted]:
             if isinstance(one, str):

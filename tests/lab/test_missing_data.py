@@ -186,7 +186,8 @@ def test_only_cells_that_differ_after_the_line_are_skipped(tmp_path):
         cell = nbformat.v4.new_code_cell(source, metadata=tags, outputs=outputs, execution_count=1)
         notebook.cells.append(cell)
     nbformat.write(notebook, tmp_path / "some.ipynb")
-    command = [sys.executable, "-m", "pytest", "--nbval-lax", "-p", "no:cacheprovider", "-rs", str(tmp_path)]
+    options = ["-p", "bestarm_lab.notebooks", "--nbval-lax", "-p", "no:cacheprovider", "-rs"]
+    command = [sys.executable, "-m", "pytest", *options, str(tmp_path)]
     ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert ran.stdout.count("some.ipynb F.s.F") == 1, ran.stdout
     assert "some.ipynb, Cell 2: nobody here has the data that it shows" in ran.stdout

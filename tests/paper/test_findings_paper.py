@@ -80,7 +80,7 @@ def test_the_length_of_the_text(html):
 
 REFUSED = {
     "{row}`figures/gse/12_verdicts/tab_gpa :: panel = every cell (39) :: .3f`": "there is no tab_gpa.csv.*'tab_gap'",
-    "{row}`figures/gse/12_verdicts/tab_gap :: pane = every cell (39) :: .3f`": "no column 'pane'.*'panel'",
+    "{row}`figures/gse/12_verdicts/tab_gap :: pane = every cell (39) :: .3f`": "unknown column 'pane'.*'panel'",
     "{row}`figures/gse/12_verdicts/tab_gap :: series = best GSA :: .3f`": "no series 'best GSA'.*'best GSE'",
     "{row}`figures/gse/12_verdicts/tab_gap :: series = best GSE :: .3f`": "tab_gap: 5 lines of",
     "{row}`figures/gse/12_verdicts/tab_gap :: series :: .3f`": "expected column = text",

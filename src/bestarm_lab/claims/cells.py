@@ -154,13 +154,11 @@ class Quantity:
 
         Raises ValueError for a cell without rows.
         """
-        places = part.places(experiment, where)
-        if not isinstance(rows, SharedRows):
-            return self._tables(places, rows)
+        places, known = part.places(experiment, where), rows.tables if isinstance(rows, SharedRows) else {}
         asked = repr((self.name, self.settings, self.series_are, places))
-        if asked not in rows.tables:
-            rows.tables[asked] = self._tables(places, rows)
-        return rows.tables[asked]
+        if asked not in known:
+            known[asked] = self._tables(places, rows)
+        return known[asked]
 
     def _tables(self, places: Mapping[str, Any], rows: Rows) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
         cells = {}

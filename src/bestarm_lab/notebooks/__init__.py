@@ -2,5 +2,5 @@
 
 import sys
 
-# two seconds of grammars, which nbformat's jsonschema would read for a format that no notebook has
+# two seconds of grammars, which jsonschema would read for a format that no notebook has (so the Makefile's `-p`)
 sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]

@@ -373,11 +373,15 @@ def _claims(axis: Axes, values: pd.DataFrame, comparisons: pd.DataFrame) -> None
     order = list(dict.fromkeys(values["id"]))
     there = comparisons[comparisons["id"].isin(order)]
     coded = set(values.loc[values["convention"] == "as_coded", "id"])
+
+    def place(line: pd.Series) -> float:  # where a claim has both conventions they stand side by side
+        return order.index(line["id"]) + (line["id"] in coded) * (-0.2 if line["convention"] == "as_written" else 0.2)
+
     for _, line in there.iterrows():
-        y = order.index(line["id"]) + _shift(line, coded)
+        y = place(line)
         axis.plot(np.clip(line["strength"], -REACH, REACH), y, marker="|", ms=6, color="0.6", mew=0.8, zorder=1)
     for _, line in values.iterrows():
-        y = order.index(line["id"]) + _shift(line, coded)
+        y = place(line)
         x = line[["value", "low", "high"]].astype(np.float64).clip(-REACH, REACH)
         axis.plot([x["low"], x["high"]], [y, y], color="black", lw=1.2, zorder=2)
         fill = "black" if line["convention"] == "as_written" else "white"
@@ -385,13 +389,6 @@ def _claims(axis: Axes, values: pd.DataFrame, comparisons: pd.DataFrame) -> None
     axis.axvline(0.0, color="0.3", lw=0.9, ls="--", zorder=0)
     shorts = values.drop_duplicates("id")["short"]
     axis.set_yticks(range(len(order)), shorts, fontsize=8)
-
-
-def _shift(line: pd.Series, coded: set[str]) -> float:
-    """Return how far below its line a convention is drawn, where a claim has both."""
-    if line["id"] not in coded:
-        return 0.0
-    return -0.2 if line["convention"] == "as_written" else 0.2
 
 
 def _bars(axis: Axes, overview: pd.DataFrame) -> None:
