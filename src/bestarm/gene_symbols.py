@@ -22,7 +22,7 @@ def approved_symbols(path: Path) -> Mapping[str, str]:
     for line in text.splitlines()[1:]:
         outdated, tab, approved = line.partition("\t")
         if not tab:
-            raise ValueError(f"{path}: {line[:60]!r} is no outdated symbol, tab, approved symbol; give HGNC's table.")
+            raise ValueError(f"{path}: {line!r} has no two columns; delete the file, so that it is fetched again.")
         found.setdefault(outdated, set()).add(approved)
     current = {symbol for symbols in found.values() for symbol in symbols}
     return {old: next(iter(new)) for old, new in found.items() if len(new) == 1 and old not in current}

@@ -63,6 +63,9 @@ def test_options_that_contradict_each_other_are_refused(lab, capsys):
     assert "--set gives share twice" in lab.says(
         capsys, "--set", "share=.1", "--set", "share=.2", status=2, policy="hits"
     )
+    lab.add("GENE99,1")
+    symbols = ("--symbols", str(lab.features))
+    assert "is no table of an outdated symbol" in lab.says(capsys, *symbols, status=2, policy="neighbours")
     assert "names a column twice" in lab.says(
         capsys, "--phenotype", "phenotype,phenotype", status=2, policy="neighbours"
     )

@@ -30,7 +30,12 @@ def known_symbols(notes: list[str], given: str | None = None) -> Mapping[str, st
             "outdated symbols are not mapped: HGNC's table is not here (--symbols); names must agree as they are."
         )
         return {}
-    return approved_symbols(path)
+    try:
+        return approved_symbols(path)
+    except ValueError:
+        if not given:
+            raise
+        raise ValueError(f"{path} is no table of an outdated symbol, a tab, an approved symbol; give HGNC's.") from None
 
 
 def matched(
