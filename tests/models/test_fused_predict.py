@@ -1,15 +1,17 @@
 """Outputs of many networks for large pools: against a plain pass in float64, and bad input."""
 
+import logging
+
 import numpy as np
 import pytest
 import torch
 from refusals import refuses, refusing
 from trained_alone import assert_outputs_within_rounding
 
-from bestarm.models import fused_predict
+from bestarm.models import fused_fit, fused_predict
 from bestarm.models.fused_predict import predict_fused
 from bestarm.models.mlp_batch import Mlp
-from bestarm.models.mlp_fit import FitData, Training
+from bestarm.models.mlp_fit import FitData, Training, predict
 
 SHAPES = [(1 + i, (1 + 5 * i % 17, 1 + 3 * i % 17)) for i in range(17)]
 SHAPES += [(1, ()), (33, ()), (12, (100, 10)), (5, (6,))]
@@ -46,6 +48,17 @@ def test_not_finite_weights_give_not_finite_outputs():
     parameters[1] = torch.nan
     found = np.isnan(predict_fused(Training((10, 5)), data, parameters))
     assert found.all(axis=1).tolist() == [False, True, False, False]
+
+
+def test_where_the_kernel_cannot_run_torch_does(monkeypatch, caplog):
+    data, parameters = some_networks(3, (10, 5), 4, 70, 2)
+    expected = predict(Training((10, 5)), data, parameters)
+    monkeypatch.setattr(fused_fit, "missing_instruction", lambda: "the processor (8086) has no multiply-add")
+    fused_fit.said_once.cache_clear()
+    with caplog.at_level(logging.WARNING):
+        for _ in range(2):
+            np.testing.assert_array_equal(predict_fused(Training((10, 5)), data, parameters), expected)
+    assert ["8086" in record.getMessage() for record in caplog.records] == [True]
 
 
 @refusing(((10, 6), 4, "parameters must have shape"), ((10, 5), 3, "parameters must have shape"))

@@ -51,15 +51,16 @@ def draw_minibatches(
 ) -> None:
     """Draw, for each step and network, observations and arms of the pool, both uniformly without replacement.
 
-    ``key``: key of the draws; ``networks`` (ndarray of int64, shape (G, 2)): replication and item (below 2^32) that
-    name each network; ``row`` (ndarray of int64, shape (G,)): row of each network in ``arms`` and ``pool``; ``offset``
-    (ndarray of int64, shape (G,)): added to each arm: the first row of the network's set in a table of features;
-    ``arms``, ``n_arms`` (ndarray of int64, shapes (R, n) and (R,)): observed arms, and how many of them count;
-    ``targets`` (ndarray of float32, shape (G, n)): what each network is told of them; ``pool``, ``n_pool`` (ndarray of
-    int64, shapes (R, u) and (R,)): arms of the regulariser; ``first_step``: number of the first step; ``index``
-    (ndarray of int64, shape (S, G, B)): result: rows in the table of features, at first the observations, then the
-    pool; 0 where there are too few; ``target`` (ndarray of float32, shape (S, G, m)): result: targets of the
-    observations."""
+    * ``key``: of the draws; ``first_step``: number of the first step
+    * ``networks``, (G, 2): replication and item (below 2^32) that name each network
+    * ``row``, (G,): row of each network in ``arms`` and ``pool``
+    * ``offset``, (G,): added to each arm, the first row of the network's set in a table of features
+    * ``arms``, (R, n), and ``n_arms``, (R,): observed arms, and how many of them count
+    * ``targets`` of float32, (G, n): what each network is told of them
+    * ``pool``, (R, u), and ``n_pool``, (R,): arms of the regulariser
+    * ``index``, (S, G, B): result, rows in the table of features, observations first; 0 where there are too few
+    * ``target`` of float32, (S, G, m): result, targets of the observations
+    """
     n_steps, n_networks, size = index.shape
     m = target.shape[2]
     known, free = np.arange(arms.shape[1]), np.arange(pool.shape[1])
