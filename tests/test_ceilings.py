@@ -5,13 +5,13 @@ import pytest
 from bestarm_lab.paths import ROOT
 
 CEILINGS = {  # lines of Python, or of YAML
-    "src/bestarm/**/*.py": 25_900,
+    "src/bestarm/**/*.py": 24_800,
     "src/bestarm_lab/**/*.py": 9_300,
-    "src/bestarm_objectives/**/*.py": 3050,
+    "src/bestarm_objectives/**/*.py": 2850,
     "src/bestarm_plain/**/*.py": 2000,
-    "src/bestarm_studies/**/*.py": 19_550,
-    "tests/**/*.py": 36_100,
-    "src/bestarm_studies/**/*.yaml": 7200,
+    "src/bestarm_studies/**/*.py": 19_400,
+    "tests/**/*.py": 35_850,
+    "src/bestarm_studies/**/*.yaml": 7050,
 }
 WORDS_OF_DECISIONS = 15_000
 ENTRIES_OF_ROOT = 24  # and what git ignores
