@@ -27,7 +27,7 @@ from bestarm.guards.rewards import as_arrays, check_rewards, note_outcomes
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, State, take_rows
 from bestarm.lack_of_fit import new_tally, note_rewards, warn_of_misfit
 from bestarm.partition import Partition
-from bestarm.presets import help_of, signature_of
+from bestarm.presets import help_of, plain_class, signature_of
 from bestarm.streams import Streams
 
 Settings = ParamSpec("Settings")
@@ -195,7 +195,8 @@ class Guarded:
     def _own(self, state: Any) -> GuardedState:
         """Return the state itself, refusing that of another policy."""
         found = guarded_state(state)
-        if (type(found.policy), found.policy.label) != (type(self.policy), self.label):
+        own, other = (plain_class(type(policy)) for policy in (self.policy, found.policy))  # as policies are saved
+        if own is not other or found.policy.label != self.label:
             raise ValueError(f"{self.label}: this state is of {found.policy.label}, whose start made it; ask that one.")
         return found
 
