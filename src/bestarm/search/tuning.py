@@ -163,17 +163,18 @@ def as_table(settings: Sequence[dict[str, Any]]) -> pd.DataFrame:
     columns: dict[str, list[Any]] = {}
     for name in dict.fromkeys(name for each in settings for name in each):
         there = [each.get(name, _ABSENT) for each in settings]
+        texts = ["(missing)" if value is _ABSENT else _text(value) for value in there]
         known = [value for value in there if _is_number(value)]
-        odd = [value for value in there if value is not _ABSENT and not _is_number(value)]
-        if len(known) > len(odd):
+        given = [(value, text) for value, text in zip(there, texts, strict=True) if value is not _ABSENT]
+        odd = {text for value, text in given if not _is_number(value)}
+        if len(known) > len(given) - len(known):
             wide = min(known) > 0 and max(known) / min(known) >= _WIDE
             columns[f"param_{name}"] = [
                 None if not _is_number(v) else math.log10(v) if wide else float(v) for v in there
             ]
         else:
-            odd = [value for value in there if value is not _ABSENT]
-        texts = ["(missing)" if v is _ABSENT else _text(v) for v in there]
-        levels = {_text(v) for v in odd} | ({"(missing)"} if odd and any(v is _ABSENT for v in there) else set())
+            odd = {text for _, text in given}
+        levels = odd | ({"(missing)"} & set(texts) if odd else set())
         for level in sorted(levels):  # as a category, of however many words
             columns[f"param_{name}={level}"] = [float(text == level) for text in texts]
     return pd.DataFrame(columns, index=[str(i) for i in range(len(settings))])
