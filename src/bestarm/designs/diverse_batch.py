@@ -45,12 +45,15 @@ def diverse_batch(
 
     The determinant is that of the kernel matrix plus 10^-6 I: without it, three arms on a line, of which two have the
     same sign, have determinant 0. Time is O(size^2 n_arms) a replication, by an incremental Cholesky factor.
-    ``features``, ``feature_set`` (ndarray, shapes (n_sets, n_arms, n_features) and (R,)): arms, and which set of them
-    each replication has; ``scores``, ``order`` (ndarray, shape (R, n_arms)): predicted rewards (NaN last), and random
-    draws that break ties; ``available`` (ndarray of bool, shape (R, n_arms)): arms not yet pulled; ``size``: arms of
-    the batch; ``diversity``: :math:`\lambda_{div}`, the weight of the log determinant; ``kernel`` ({"direction",
-    "affine", "rbf"}): see `kernel_inputs`. Returns ndarray of int64, shape (R, size): arms in the order in which they
-    were chosen; the first has the largest score."""
+    * ``features``, (n_sets, n_arms, n_features), ``feature_set``, (R,): arms, and which set each replication has
+    * ``scores``, ``order``, (R, n_arms): predicted rewards (NaN last), and random draws that break ties
+    * ``available`` of bool, (R, n_arms): arms not yet pulled
+    * ``size``: arms of the batch
+    * ``diversity``: :math:`\lambda_{div}`, the weight of the log determinant
+    * ``kernel``: see `kernel_inputs`
+
+    Returns arms of int64, (R, size), in the order in which they were chosen; the first has the largest score.
+    """
     points = kernel_inputs(features, kernel)
     squares = (points**2).sum(axis=-1)
     chosen = np.empty((len(scores), size), dtype=np.int64)

@@ -49,20 +49,24 @@ def round_design(
 ) -> IntArray:
     r"""Return how often to pull each arm, for the weights of a design and a budget, row by row.
 
-    ``weights`` (ndarray, shape (R, K)): :math:`\pi_i`, the share of each arm; every row sums to 1. The support S of a
-    row is where it is positive; other arms are never pulled; ``budget`` (ndarray of int64, shape (R,)): n, the number
-    of pulls; ``method`` ({"apportionment", "ceiling", "multinomial", "allen-zhu"}): see above. All but ``"ceiling"``
-    spend the budget exactly. ``"apportionment"`` pulls every arm of the support at least once if :math:`n \geq |S|`;
-    otherwise it keeps the n arms with the largest weights and pulls each once, which is what rounding their
-    renormalised weights comes to. These n arms need not span what the support spans; ``key``: Philox key of the random
-    choices; ``replications`` (ndarray of int64, shape (R,)): identity of each row's replication; ``time``: names the
-    occasion (such as the stage), so that each has its own draws; ``features`` (ndarray, shape (R, K, d), optional):
-    :math:`x_i`; needed by ``"allen-zhu"`` only. They may be collinear: d above is the rank of the support; ``epsilon``:
-    :math:`\varepsilon` of ``"allen-zhu"``, in (0, 1/3]. At 1/3 the promise is only that the allocation spans what the
-    support spans, so an apportionment that does so is left as it is. Returns ndarray of int64, shape (R, K):
-    :math:`N_i`. Ties (weights or scores equal to ten digits) are broken at random. Raises ValueError if a weight is
-    negative or not finite, a row does not sum to 1, a budget is no positive whole number, the method is unknown, the
-    features it needs are missing, or shapes do not fit."""
+    * ``weights``, (R, K): :math:`\pi_i`, the share of each arm; every row sums to 1. The support S of a row is where it
+      is positive; other arms are never pulled
+    * ``budget`` of int64, (R,): n, the number of pulls
+    * ``method``, see above: all but ``"ceiling"`` spend the budget exactly. ``"apportionment"`` pulls every arm of the
+      support at least once if :math:`n \geq |S|`; otherwise it keeps the n arms with the largest weights and pulls each
+      once, which is what rounding their renormalised weights comes to. These need not span what the support spans
+    * ``key``: Philox key of the random choices
+    * ``replications`` of int64, (R,): identity of each row's replication
+    * ``time``: names the occasion (such as the stage), so that each has its own draws
+    * ``features``, (R, K, d): :math:`x_i`; needed by ``"allen-zhu"`` only. They may be collinear: d above is the rank
+      of the support
+    * ``epsilon``: :math:`\varepsilon` of ``"allen-zhu"``, in (0, 1/3]. At 1/3 the promise is only that the allocation
+      spans what the support spans, so an apportionment that does so is left as it is
+
+    Returns :math:`N_i` of int64, (R, K). Ties (weights or scores equal to ten digits) are broken at random. Raises
+    ValueError if a weight is negative or not finite, a row does not sum to 1, a budget is no positive whole number, the
+    method is unknown, the features it needs are missing, or shapes do not fit.
+    """
     shares = _checked_weights(weights)
     pulls = checked_budget(budget, len(shares))
     rows = checked_replications(replications, len(shares))

@@ -117,12 +117,16 @@ def fit_networks(
 ) -> Tensor:
     """Fit G networks, each from its own initial weights, on its own minibatches.
 
-    Time grows with G times steps times the parameters of a network; memory is bounded whatever G is. ``training``: how;
-    ``data``: to what; ``optimism`` (ndarray, shape (G,)): :math:`\\lambda` of each network; negative is pessimism, 0 a
-    plain fit; ``key``: key of the initial weights and minibatches; ``networks`` (ndarray of int64, shape (G, 2)):
-    replication and item (below 2^31) that name each network: equal names, equal draws; ``on_step``: called with (steps
-    done, networks, their parameters) after each step. Returns Tensor, shape (G, n_parameters): parameters of the
-    networks. Raises ValueError if a network has no observation."""
+    Time grows with G times steps times the parameters of a network; memory is bounded whatever G is.
+
+    * ``training``, ``data``: how, and to what
+    * ``optimism``, (G,): :math:`\\lambda` of each network; negative is pessimism, 0 a plain fit
+    * ``key``: of the initial weights and minibatches
+    * ``networks`` of int64, (G, 2): replication and item (below 2^31) that name each network: equal names, equal draws
+    * ``on_step``: called with (steps done, networks, their parameters) after each step
+
+    Returns the parameters of the networks, (G, n_parameters). Raises ValueError if a network has no observation.
+    """
     if (data.n_observed[data.row] < 1).any():
         raise ValueError("every network needs at least one observation; pull some arms at random first.")
     torch.set_num_threads(1)  # processes, not threads, share the processors
