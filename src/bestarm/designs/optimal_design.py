@@ -296,33 +296,33 @@ def optimal_design(
 ) -> Design:
     """Return a design of the live arms of each set; arms at the origin get no weight unless they are asked for.
 
-    Linearly independent arms have the uniform design, without a step. A set costs O(n d + d^2) a step. ``features``
-    (ndarray, shape (S, K, d)): sets of arms; ``live`` (ndarray of bool, shape (S, K)): which arms there are; ``rule``:
-    how to solve; ``zero_arms``: solve with live arms at the origin among the others, as the authors' code of [1]_ does.
-    A uniform start gives them weight, and a line search that stalls leaves it to them; ``key``, ``replications``: name
-    the random start, if there is one. Raises ValueError if a set has no live arm, a feature is not finite, or shapes do
-    not fit."""
+    Linearly independent arms have the uniform design, without a step. A set costs O(n d + d^2) a step. Raises
+    ValueError if a set has no live arm, a feature is not finite, or shapes do not fit.
+
+    Parameters
+    ----------
+    features : ndarray, shape (S, K, d)
+        Sets of arms.
+    live : ndarray of bool, shape (S, K)
+        Which arms there are.
+    rule : DesignRule
+        How to solve.
+    zero_arms : bool
+        Solve with live arms at the origin among the others, as the authors' code of [1]_ does. A uniform start gives
+        them weight, and a line search that stalls leaves it to them.
+    key, replications : uint64 and ndarray of int64, shape (S,), optional
+        Name the random start, if there is one.
+    """
     there = checked_live(live)
     x = checked_features(features, *there.shape)
     n_sets = len(there)
     names = np.arange(n_sets) if replications is None else np.ascontiguousarray(replications, dtype=np.int64)
     found = Design(
-        np.zeros(there.shape),
-        np.zeros(n_sets),
-        np.zeros(n_sets, dtype=np.int64),
-        np.zeros(n_sets, dtype=np.int64),
+        np.zeros(there.shape), np.zeros(n_sets), np.zeros(n_sets, dtype=np.int64), np.zeros(n_sets, dtype=np.int64),
         np.zeros(n_sets, dtype=np.bool_),
-    )
+    )  # fmt: skip
     _solve_all(
-        x,
-        there,
-        _CODES[rule.steps],
-        rule.start == "kumar-yildirim",
-        rule.tolerance,
-        rule.max_steps,
-        zero_arms,
-        key,
-        names,
-        found,
-    )
+        x, there, _CODES[rule.steps], rule.start == "kumar-yildirim", rule.tolerance, rule.max_steps, zero_arms, key,
+        names, found,
+    )  # fmt: skip
     return found

@@ -56,12 +56,12 @@ def scales(smoke: int, laptop: int, paper: int | None = None, **settings: Any) -
     return found if paper is None else found | {"paper": Scale(paper, **settings)}
 
 
-LOOKS = scales(20, 500, 3500)  # what decides claims on Figures 1 to 3 that 500 runs left open
+LOOKS = scales(4, 500, 3500)  # what decides claims on Figures 1 to 3 that 500 runs left open
 
 
 def experiment(title: str, problem: partial[Any], series: Mapping[str, Any], **settings: Any) -> Experiment:
     """Return an experiment that asks whether the arms found are the best and what is lost."""
-    given: dict[str, Any] = {"metrics": (correct, simple_regret), "profiles": scales(20, 500)}
+    given: dict[str, Any] = {"metrics": (correct, simple_regret), "profiles": scales(4, 500)}
     return Experiment(title, problem, series, **(given | settings))
 
 

@@ -35,6 +35,6 @@ EXPERIMENTS = {
         topm.named_algorithms(*_DRUG, n_best=5, **topm.HEURISTIC),
         stand_in=topm.STAND_IN_DRUGS,
         conventions=topm.BOTH,
-        profiles=topm.scales(8, 500, 3500),
+        profiles=topm.scales(4, 500, 3500),
     ),
 }

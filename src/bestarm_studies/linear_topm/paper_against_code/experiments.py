@@ -49,7 +49,7 @@ def _changed(
 
 
 def _audit(title: str, problem: partial[Any], series: Mapping[str, Any], **settings: Any) -> Experiment:
-    return topm.experiment(title, problem, series, **({"profiles": topm.scales(6, 500)} | settings))
+    return topm.experiment(title, problem, series, **({"profiles": topm.scales(2, 500)} | settings))
 
 
 _LINGAPE_CHANGES = STALE | UNIT_RHO | PRINTED_LAMBDA | NOT_INITIAL

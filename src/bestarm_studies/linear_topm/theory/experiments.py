@@ -23,7 +23,7 @@ _GROWING = {
 
 def _observed(title: str, problem: partial[Any], series: dict[str, Gifa], **settings: Any) -> Experiment:
     """Return runs under observation, so that every inequality is checked at every round."""
-    given = {"observe": GifaObserver, "profiles": topm.scales(10, 500), "block": 100}
+    given = {"observe": GifaObserver, "profiles": topm.scales(4, 500), "block": 100}
     return topm.experiment(title, problem, series, **(given | settings))
 
 
@@ -46,7 +46,7 @@ EXPERIMENTS = {
         "random, K = 10, N = 5, m = 3", topm.RANDOM, _analysed(n_best=3), profiles=topm.scales(2, 60, 500), block=30
     ),
     "theory_random_heuristic": _observed(
-        _RANDOM_TITLE, topm.RANDOM, _linear(n_best=3, **topm.HEURISTIC), profiles=topm.scales(10, 250, 500), block=50
+        _RANDOM_TITLE, topm.RANDOM, _linear(n_best=3, **topm.HEURISTIC), profiles=topm.scales(4, 250, 500), block=50
     ),
     "theory_epsilon": _observed(f"{_RANDOM_TITLE}, growing ε", topm.RANDOM, _GROWING),
     "bound_pi3": _bound("classic, K = 4, m = 2, ω = π/3", topm.PI_3, _analysed(n_best=2)),
