@@ -64,6 +64,8 @@ def screen(folder: Path, name: str) -> Case:
     table = table.groupby("Gene", sort=True)["Score"].mean()
     features = descriptors[~descriptors.index.duplicated()].reindex(table.index)
     features.columns = [f"x{j}" for j in range(features.shape[1])]
+    features = features.astype(np.float64)
+    features = features.fillna(features.mean())  # a gene without any is refused by a search
     hits = np.isin(table.index, np.load(folder / "screens-hits" / f"topmovers_{SCREENS[name]}.npy", allow_pickle=False))
     scores = Candidates.of(features).scores()
     return Case(name, scores, np.abs(table.to_numpy(dtype=np.float64)), hits, (128,) * 5)

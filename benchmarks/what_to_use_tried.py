@@ -1,6 +1,6 @@
 """Candidates for the default that are not taken: ``python -m benchmarks.what_to_use_tried --data FOLDER``.
 
-All but the first change ``gp`` as it was before, on the data sets and by the protocol of ``docs/what_to_use.md``:
+By the protocol of ``docs/what_to_use.md``. These, but for the first, change ``gp`` as it was before:
 
 * more noise: what ``gp`` was, half a deviation in its bound and a prior of the noise around exp(-4), of deviation 1;
 * portfolio, two ranks: candidates by the mean of their ranks by ``gp`` and ``neighbours``, of a portfolio also by a
@@ -11,68 +11,50 @@ All but the first change ``gp`` as it was before, on the data sets and by the pr
   length-scales or the noise a factor of two larger or smaller, weighted by their densities;
 * isotropic: one length-scale for all features.
 
-Only the last one takes places of a batch for known. Even runs choose; odd runs, of those that lead, tell. Runs are
-appended to a CSV file, and what is there already is not run again.
+Only the last one takes places of a batch for known. These change ``gp``, or ``hits``, as they are:
+
+* normal scores, Yeo-Johnson: rewards by their ranks, or transformed with a power of largest likelihood, as HEBO does;
+* feature ranks: features by their ranks;
+* Matérn 3/2, RBF: a rougher or a smoother kernel;
+* network, network + Matérn: infinitely wide networks of two layers, alone and beside the kernel of the default.
+
+**Cut** for time: of the second group, Yeo-Johnson with ``gp`` alone has screens, chosen after even runs on pools were
+seen; with ``hits`` it has these, normal scores some of them, the others none.
+
+Even runs choose; odd runs, of those that lead, tell. Runs are appended to a CSV file, and what is there already is not
+run again. Screens had another reader of tables when the first group ran: a run of ``gp`` made again finds 158, not
+152, on IL2.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.linalg import cho_solve, cholesky, solve_triangular
-from scipy.optimize import minimize
-from scipy.special import softmax
-from scipy.stats import rankdata
+from scipy.optimize import minimize_scalar
+from scipy.special import ndtri, softmax
+from scipy.stats import rankdata, yeojohnson, yeojohnson_llf
 
 from benchmarks.what_to_use import found_by
 from benchmarks.what_to_use_cases import POOLS, SCREENS, append, case_of, runs_left
 from benchmarks.what_to_use_comparison import CASES, ranked, read, summary
-from bestarm.interface import FloatArray, IntArray
-from bestarm.models.smooth_gp import _JITTER, UNIFORM, Posterior, SmoothGP, _squares, best_of
+from benchmarks.what_to_use_kernels import KernelGP, Linear, Matern, Network, Sum
+from bestarm.interface import Arms, FloatArray, IntArray
+from bestarm.models.smooth_gp import UNIFORM, SmoothGP, best_of
 from bestarm.policies.model_batches import ModelState
 from bestarm.search.any_size import PoolGaussian, PoolNeighbours
+from bestarm.streams import Streams
 
 FILE = Path(__file__).with_suffix(".csv")
 RUNS = 20
-LEADING = ("more noise", "linear mean", "portfolio")  # led in even runs once: odd ones, too
-
-
-def fitted_on(model: SmoothGP, n: int) -> IntArray:
-    """Return which of n measurements parameters are fitted to, as `SmoothGP` chooses them."""
-    return np.arange(n) if n <= model.most_fitted else np.linspace(0, n - 1, model.most_fitted).astype(np.int64)
-
-
-def priors(model: SmoothGP, d: int) -> FloatArray:
-    """Return centres and deviations of the logarithms of signal, length-scales and noise, shape (2, 2 + d)."""
-    scales = [(2.0**0.5 + 0.5 * np.log(d), model.lengthscale_spread)] * d
-    return np.array([model.signal_prior, *scales, model.noise_prior], dtype=np.float64).T
-
-
-def covariance(model: SmoothGP, theta: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the covariance of rewards, squared scaled distances, and correlations, each of shape (n, n)."""
-    z = x / np.exp(theta[1:-1])
-    squares = _squares(z, z)
-    correlation = model.kernel(squares)
-    found = np.exp(theta[0]) * correlation
-    found[np.diag_indices(len(z))] += np.exp(theta[-1]) + _JITTER * np.exp(theta[0])
-    return found, squares, correlation
-
-
-def likelihood(covariance: FloatArray, y: FloatArray) -> tuple[float, FloatArray] | None:
-    """Return the negative log likelihood, and the matrix whose product with a derivative of the covariance has minus
-    twice its derivative as trace; None where the covariance is not positive definite."""
-    try:
-        lower = cholesky(covariance, lower=True)
-    except np.linalg.LinAlgError:
-        return None
-    gain = cho_solve((lower, True), y)
-    value = 0.5 * float(y @ gain) + float(np.log(np.diag(lower)).sum())
-    return value, np.outer(gain, gain) - cho_solve((lower, True), np.eye(len(y)))
+LEADING = ("gp, 1 deviation", "hits", "more noise", "linear mean", "portfolio", "gp, Yeo-Johnson")  # odd runs, too
 
 
 def ridge(x: FloatArray, known: IntArray, y: FloatArray) -> FloatArray:
@@ -139,100 +121,104 @@ class Averaged(Ranked):
         """Return the bounds: mean and deviation of the mixture."""
         arms, y, _, _ = self.known(state, r)
         x, best = UNIFORM * state.features, self.posterior(state, r)
-        theta = np.log([best.signal, *best.scales, best.noise])
-        some, (centre, spread) = fitted_on(self.model, len(arms)), priors(self.model, x.shape[1])
-        densities, means, variances = [], [], []
+        theta, model = np.log([best.signal, *best.scales, best.noise]), KernelGP()
+        some, losses, found = model.measured(len(arms)), [], []
         for part in (slice(0, 0), slice(0, 1), slice(1, -1), slice(-1, None)):
             for step in (0.0,) if part == slice(0, 0) else (-np.log(2.0), np.log(2.0)):
                 one = theta.copy()
                 one[part] += step
-                found = likelihood(covariance(self.model, one, x[arms][some])[0], y[some])
-                value = 1e10 if found is None else found[0]
-                densities.append(-value - 0.5 * float((((one - centre) / spread) ** 2).sum()))
-                signal, scales, noise = float(np.exp(one[0])), np.exp(one[1:-1]), float(np.exp(one[-1]))
-                lower = cholesky(covariance(self.model, one, x[arms])[0], lower=True)
-                whitened = solve_triangular(lower, y, lower=True)
-                own = np.full(len(arms), noise)
-                after = Posterior(self.model, scales, signal, noise, own, x[arms] / scales, lower, whitened)
-                mean, deviation = after.everywhere(x)
-                means.append(mean)
-                variances.append(deviation**2)
-        weights = softmax(densities)
-        mean = weights @ np.array(means)
-        variance = weights @ (np.array(variances) + (np.array(means) - mean) ** 2)
+                losses.append(model.loss(one, x[arms][some], y[some])[0])
+                found.append(model.at(one, x[arms], y).everywhere(x))
+        weights, (means, deviations) = softmax(np.negative(losses)), np.swapaxes(found, 0, 1)
+        mean = weights @ means
+        variance = weights @ (deviations**2 + (means - mean) ** 2)
         return np.asarray(mean + self.beta * np.sqrt(variance))
 
 
 @dataclass(frozen=True)
-class LinearKernel(Ranked):
-    """Upper bounds of a Gaussian process with a stationary and a linear kernel, whose variances are learned."""
+class Bound(Ranked):
+    """Upper bounds of all candidates."""
 
     def ranking(self, state: ModelState, r: int) -> FloatArray:
         """Return the bounds."""
-        arms, y, _, _ = self.known(state, r)
-        x, lines = UNIFORM * state.features, state.features / np.sqrt(state.features.shape[1])
-        some, (centre, spread) = fitted_on(self.model, len(arms)), priors(self.model, x.shape[1])
-        centre, spread = np.append(centre, -2.0), np.append(spread, 2.0)  # of the logarithm of the linear variance
+        mean, deviation = self.outputs(state, r)
+        return mean + self.beta * deviation
 
-        def with_lines(theta: FloatArray, rows: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-            found, squares, correlation = covariance(self.model, theta[:-1], x[rows])
-            return found + np.exp(theta[-1]) * lines[rows] @ lines[rows].T, squares, correlation
 
-        def loss(theta: FloatArray) -> tuple[float, FloatArray]:
-            whole, squares, correlation = with_lines(theta, arms[some])
-            off = (theta - centre) / spread
-            if (fit := likelihood(whole, y[some])) is None:
-                return 1e10, np.zeros_like(theta)
-            value, inner = fit
-            signal, z, root = np.exp(theta[0]), x[arms[some]] / np.exp(theta[1:-2]), np.sqrt(5.0 * squares)
-            pull = inner * signal * (5.0 / 3.0) * (1.0 + root) * np.exp(-root)
-            slope = np.empty_like(theta)
-            slope[0] = -0.5 * signal * float((inner * correlation).sum())
-            slope[1:-2] = -((z**2).T @ pull.sum(axis=1) - np.einsum("ij,ij->j", z, pull @ z))
-            slope[-2] = -0.5 * np.exp(theta[-2]) * float(np.trace(inner))
-            own = lines[arms[some]]
-            slope[-1] = -0.5 * np.exp(theta[-1]) * float(np.einsum("ij,ij->", inner @ own, own))
-            return value + 0.5 * float(off @ off), slope + off / spread
+def scaled(values: FloatArray) -> FloatArray:
+    """Return values with mean 0 and deviation 1, or zeros where all are equal."""
+    off = values - values.mean(axis=0)
+    return np.asarray(off / np.where((spread := off.std(axis=0)) > 1e-9, spread, 1.0))
 
-        bounds = [(c - 6.0 * s, c + 6.0 * s) for c, s in zip(centre, spread, strict=True)]
-        bounds[-2] = (max(bounds[-2][0], np.log(1e-6)), bounds[-2][1])
-        found = minimize(
-            loss, centre, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": self.model.steps}
-        )
-        theta = found.x
-        lower = cholesky(with_lines(theta, arms)[0], lower=True)
-        whitened = solve_triangular(lower, y, lower=True)
-        z, upper = x / np.exp(theta[1:-2]), np.empty(len(x))
-        signal, weight = np.exp(theta[0]), np.exp(theta[-1])
-        for start in range(0, len(x), 4096):
-            part = slice(start, start + 4096)
-            across = signal * self.model.kernel(_squares(z[arms], z[part])) + weight * lines[arms] @ lines[part].T
-            rows = solve_triangular(lower, across, lower=True)
-            variance = signal + weight * (lines[part] ** 2).sum(axis=1) - (rows**2).sum(axis=0)
-            upper[part] = whitened @ rows + self.beta * np.sqrt(np.maximum(variance, 1e-12))
-        return upper
+
+def normal_scores(values: FloatArray) -> FloatArray:
+    """Return normal quantiles of the ranks in each column."""
+    return scaled(ndtri((rankdata(values, axis=0) - 0.5) / len(values)))
+
+
+def yeo_johnson(values: FloatArray) -> FloatArray:
+    """Return values transformed to be most like normal ones."""
+    found = minimize_scalar(lambda power: -yeojohnson_llf(power, values), bounds=(-2.0, 4.0), method="bounded")
+    return scaled(np.asarray(yeojohnson(values, found.x)))
+
+
+@dataclass(frozen=True)
+class Transformed(PoolGaussian):
+    """Batches by transformed rewards."""
+
+    transform: Callable[[FloatArray], FloatArray] = normal_scores
+
+    def known(self, state: ModelState, r: int) -> tuple[IntArray, FloatArray, float, float]:
+        """Return arms and transformed rewards."""
+        arms, rewards, mean, spread = super().known(state, r)
+        return arms, self.transform(rewards), mean, spread
+
+
+YeoJohnson = partial(Transformed, transform=yeo_johnson)
+
+
+@dataclass(frozen=True)
+class FeatureRanks(PoolGaussian):
+    """Batches by ranks of features."""
+
+    def start(self, arms: Arms, streams: Streams) -> ModelState:
+        """Return the state before the first pull."""
+        return super().start(Arms(normal_scores(arms.features)), streams)
 
 
 @dataclass(frozen=True)
 class Tried:
     """A policy in place of a `Choice`."""
 
-    made: type[PoolGaussian]
+    made: Callable[..., PoolGaussian] = PoolGaussian
     model: SmoothGP = SmoothGP()
+    settings: Mapping[str, Any] = field(default_factory=lambda: {"beta": 0.5})
 
     def search(self, batch: int, rounds: int) -> PoolGaussian:
         """Return the policy for so many batches."""
-        return self.made("GP", batch, rounds, beta=0.5, model=self.model)
+        return self.made("GP", batch, rounds, model=self.model, **self.settings)
 
 
+NOW = SmoothGP(noise_prior=(-8.0, 2.0))  # of `gp` and `hits`
+CHANGES = {
+    "normal scores": (Transformed, NOW),
+    "Yeo-Johnson": (YeoJohnson, NOW),
+    "feature ranks": (FeatureRanks, NOW),
+    "Matérn 3/2": (PoolGaussian, KernelGP(noise_prior=NOW.noise_prior, kernels=Matern(3))),
+    "RBF": (PoolGaussian, replace(NOW, family="rbf")),
+    "network": (PoolGaussian, KernelGP(noise_prior=NOW.noise_prior, kernels=Network())),
+    "network + Matérn": (PoolGaussian, KernelGP(noise_prior=NOW.noise_prior, kernels=Sum(Matern(), Network()))),
+}
 TRIED = {
-    "more noise": Tried(PoolGaussian),
+    "more noise": Tried(),
     "portfolio": Tried(Portfolio),
     "linear mean": Tried(LinearMean),
     "two ranks": Tried(TwoRanks),
-    "linear kernel": Tried(LinearKernel),
+    "linear kernel": Tried(Bound, KernelGP(kernels=Sum(Matern(), Linear()))),
     "averaged": Tried(Averaged),
-    "isotropic": Tried(PoolGaussian, SmoothGP(ard=False)),
+    "isotropic": Tried(model=SmoothGP(ard=False)),
+    **{f"gp, {name}": Tried(*change, {"beta": 1.0}) for name, change in CHANGES.items()},
+    **{f"hits, {name}": Tried(*change, {"score_by": "hits"}) for name, change in CHANGES.items()},
 }
 
 
@@ -242,6 +228,16 @@ def scores(runs: pd.DataFrame, half: int) -> pd.DataFrame:
     both = pd.concat([measured.runs, runs])
     table = ranked(summary(both[(both["run"] < RUNS) & (both["run"] % 2 == half)], measured.data), CASES)
     return table[table["data sets"] == len(CASES)]
+
+
+def tried_table(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the scores of the defaults and of what was run on all data sets, those that lead in even runs first."""
+    halves, names = [scores(runs, half)["score"] for half in (0, 1)], ["gp, 1 deviation", "hits", *TRIED]
+    even, odd = [half[half.index.isin(names)] for half in halves]
+    odd = odd[odd.index.isin(LEADING)]
+    both = pd.DataFrame({"even runs": even, "odd runs": odd}).sort_values("even runs", ascending=False)
+    table = both.map(lambda s: "" if np.isnan(s) else f"{s:.3f}")
+    return table.rename_axis("policy").reset_index()
 
 
 def main() -> None:

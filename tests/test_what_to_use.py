@@ -9,7 +9,7 @@ from benchmarks.what_to_use import POLICIES
 from benchmarks.what_to_use_comparison import CASES, SCREENS, ahead, chosen, goals_table, page_table, ranked, summary
 from benchmarks.what_to_use_comparison import read as measured
 from benchmarks.what_to_use_left import table_of
-from benchmarks.what_to_use_tried import FILE, TRIED, scores
+from benchmarks.what_to_use_tried import FILE, TRIED, tried_table
 from bestarm.search.choices import DEFAULT, Choice
 from bestarm.search.parser import SCREEN_POLICY
 from bestarm.search.search import Search
@@ -19,6 +19,8 @@ from bestarm_lab.paths import FIGURES, NOTEBOOKS, ROOT
 MEASURED = measured()
 TABLE = summary(MEASURED.runs, MEASURED.data)
 ALL = pd.concat([MEASURED.runs, pd.read_csv(FILE)]).query("run < 20")
+GP = "gp, 1 deviation"
+POOLS_ALONE = ["feature ranks", "Matérn 3/2", "normal scores", "network", "network + Matérn", "RBF"]
 PAGE = (ROOT / "docs" / "what_to_use.md").read_text(encoding="utf-8")
 
 
@@ -58,13 +60,15 @@ def test_the_default_is_what_the_rule_takes():
 
 def test_what_was_tried_is_as_the_page_says():
     """The rule takes `hits` in the even runs, which choose, `gp` in the odd ones, which tell, and no change of them."""
-    found, gp = [scores(pd.read_csv(FILE), half) for half in (0, 1)], "gp, 1 deviation"
-    order = [gp, "linear mean", "portfolio", "more noise", "isotropic", "averaged", "two ranks", "linear kernel"]
-    for title, half, names in zip(("even", "odd"), found, (order, order[:4]), strict=True):
-        cells = [f"{half.loc[name, 'score']:.3f}" for name in names] + [""] * (len(order) - len(names))
-        assert f"| {title} runs | {' | '.join(cells)} |" in PAGE
+    found = pd.read_csv(FILE)
+    assert markdown_table(tried_table(found)) in PAGE
+    assert not found.duplicated(["data", "policy", "run"]).any()
     beside = [summary(ALL[ALL["run"] % 2 == half], MEASURED.data) for half in (0, 1)]
-    assert [chosen(table, [*POLICIES, *TRIED]) for table in beside] == ["hits", gp]
+    assert [chosen(table, [*POLICIES, *TRIED]) for table in beside] == ["hits", GP]
+    even = found[(found["run"] % 2 == 0) & (found["data"] == "Crossed barrel")].groupby("policy")["found 5/5"].mean()
+    ranks, rough, normal, network, both, rbf = (f"{even[f'gp, {name}']:.1f}" for name in POOLS_ALONE)
+    says = f"Crossed barrel: feature ranks {ranks}, Matérn 3/2 {rough}, normal scores {normal}"
+    assert f"{says}, network kernels {network} and {both}, RBF {rbf}." in PAGE_TEXT
 
 
 def test_where_the_default_is_within_one_standard_error_of_the_best():
@@ -80,7 +84,6 @@ COST = pd.read_csv(ROOT / "benchmarks" / "what_to_use_cost.csv").set_index("poli
 CELLS = json.loads((NOTEBOOKS / "oae" / "what_to_use.ipynb").read_text(encoding="utf-8"))["cells"]
 TEXT = " ".join(" ".join("".join(c["source"]).split()) for c in CELLS if c["cell_type"] == "markdown")
 PAGE_TEXT = " ".join(PAGE.split())
-GP = "gp, 1 deviation"
 OURS = list(dict.fromkeys(MEASURED.runs["policy"]))
 
 
