@@ -230,8 +230,8 @@ class KernelPosterior(Posterior):
     model: KernelGP
     theta: FloatArray
 
-    def prior(self, a: FloatArray, b: FloatArray) -> FloatArray:
-        return self.model.kernels.between(self.theta[:-1], a, b)
-
-    def alone(self, a: FloatArray) -> FloatArray:
-        return self.model.kernels.alone(self.theta[:-1], a)
+    def at(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return means and variances at some points, and rows V with posterior covariance K - V'V, shape (n, N)."""
+        kernel, theta = self.model.kernels, self.theta[:-1]
+        rows = solve_triangular(self.lower, kernel.between(theta, self.known, x), lower=True)
+        return self.whitened @ rows, np.maximum(kernel.alone(theta, x) - (rows**2).sum(axis=0), 1e-12), rows

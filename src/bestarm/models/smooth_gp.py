@@ -149,14 +149,6 @@ class Posterior:
     lower: FloatArray  # Cholesky factor of their covariance, (n, n)
     whitened: FloatArray  # its inverse times the rewards, (n,)
 
-    def prior(self, a: FloatArray, b: FloatArray) -> FloatArray:
-        """Return covariances of values at scaled points before anything was known, shape (len(a), len(b))."""
-        return np.asarray(self.signal * self.model.kernel(_squares(a, b)))
-
-    def alone(self, a: FloatArray) -> FloatArray:
-        """Return variances at scaled points before anything was known, shape (len(a),)."""
-        return np.full(len(a), self.signal)
-
     def everywhere(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return mean and deviation at many points, some thousand at a time, or fewer where much is known."""
         mean, deviation, size = np.empty(len(x)), np.empty(len(x)), _part(len(self.known))
@@ -190,9 +182,9 @@ class Posterior:
 
     def at(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return means and variances at some points, and rows V with posterior covariance K - V'V, shape (n, N)."""
-        z = x / self.scales
-        rows = solve_triangular(self.lower, self.prior(self.known, z), lower=True, overwrite_b=True, check_finite=False)
-        return self.whitened @ rows, np.maximum(self.alone(z) - np.einsum("ij,ij->j", rows, rows), 1e-12), rows
+        across = self.signal * self.model.kernel(_squares(self.known, x / self.scales))
+        rows = solve_triangular(self.lower, across, lower=True, overwrite_b=True, check_finite=False)
+        return self.whitened @ rows, np.maximum(self.signal - np.einsum("ij,ij->j", rows, rows), 1e-12), rows
 
 
 class Believer:
@@ -211,7 +203,7 @@ class Believer:
     def take(self, place: int) -> None:
         """Take a point for known."""
         p, own = self.posterior, self._own[: self._taken]
-        row = p.prior(self._z[place : place + 1], self._z)[0]
+        row = p.signal * p.model.kernel(_squares(self._z[place : place + 1], self._z)[0])
         row -= self._rows[:, place] @ self._rows + own[:, place] @ own
         row /= np.sqrt(self.variances[place] + p.noise)
         self._own[self._taken] = row
