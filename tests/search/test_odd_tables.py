@@ -231,6 +231,14 @@ def column(cells):
         (("(5)", "60"), "a number in brackets"),
         (("5-", "60"), "or before its sign"),
         (("½", "¼"), "a fraction"),
+        (("2x10-3", "3·10-4"), "a power of ten"),  # whose superscripts were lost
+        (("1×10⁻⁶", "2×10⁻⁶"), "a power of ten"),
+        (("1D5", "2d5"), "a power of ten"),
+        (("pH 6.5-7.5", "pH 7-8"), "a range"),
+        (("70:30 v/v", "50:50 (v/v)"), "a ratio"),
+        (("1d 2h", "PT1H30M"), "a time"),
+        (("CHF 5.-", "CHF 6.-"), "something before it"),
+        *(((f"5{sign}", f"6{sign}"), "digits with signs") for sign in ("+", " (3)", " ?", "**", "×7", ".-")),
         (("1h30", "2 h 15 min"), "a time"),
         (("1 day, 6:00:00", "2:00:00"), "a time"),
         (("May 2024", "Juni 2024"), "a date"),
@@ -254,7 +262,7 @@ def test_words_stay_words(cells, tmp_path):
 
 
 def test_genes_beside_names_are_other_names_and_two_characters_of_micro_one_unit(tmp_path):
-    text = "name,gene,compound,dose\n" + "".join(f"c{i},G{i},{i},{i} {'µμ'[i % 2]}M\n" for i in range(4))
+    text = "name,gene,compound,dose\n" + "".join(f"c{i},G{i},{i},{i} {'µμu'[i % 3]}M\n" for i in range(4))
     found = read(tmp_path, text)
     assert found.table.to_dict("list") == {"compound": [0.0, 1.0, 2.0, 3.0], "dose": [0.0, 1.0, 2.0, 3.0]}
     assert "t.csv: column gene: other names of the rows, all different, left out." in found.report
@@ -315,7 +323,7 @@ def merged(sheet):
 def test_cells_that_only_look_empty_are_refused(change, message, tmp_path):
     book = a_book(["read me first"])
     sheet = book.create_sheet("data")
-    for row in (["name", "x"], ["a", 1], ["b", 2], ["c", None]):
+    for row in (["name", "x", "y"], ["a", 1, 2], ["b", 2, 3], ["c", None, 4]):
         sheet.append(row)
     book.save(tmp_path / "t.xlsx")
     assert Candidates.of(tmp_path / "t.xlsx").report[0] == "t.xlsx: the sheet 'data' of 2 was read."
@@ -351,6 +359,10 @@ def test_tables_of_other_libraries_and_several_levels():
     levels = LINE.set_axis(pd.MultiIndex.from_tuples([("dose", "mM")]), axis=1)
     assert Candidates.of(levels).columns == ("dose mM",)
     refuses(lambda: Candidates.of(np.eye(2), names="ab"), "names must be a list of names or a table, got 'ab'")
+    refuses(lambda: Candidates.of(LINE.assign(v=[np.ones(2)] * 12)), "column 'v' has a ndarray, no number and no word")
+    assert Candidates.of(LINE.rename(columns={"x": "x\ny"})).columns == ("x y",)
+    lazy = type("Lazy", (), {"columns": ["x"], "__array__": lambda self, *_, **__: np.eye(2)})()
+    refuses(lambda: Candidates.of(lazy), "a DataFrame or an array of numbers, got a Lazy; write")
     alike = Candidates.of(LINE.rename(index={"c0": "A b", "c1": "ab", "c2": "x\ny"}))
     assert alike.names[2] == "x y"
     assert alike.report == ("names that differ by capitals or blanks alone: ab; check that they are meant.",)
@@ -378,6 +390,8 @@ def test_columns_of_results_by_other_words(tmp_path):
     found = read(tmp_path, "name,x,IC50\na,1,50\nb,2,60\n")
     assert found.report == ("t.csv: column IC50: taken for a feature; name it in `results` if it is a result.",)
     assert read(tmp_path, "name,x,IC50\na,1,50\nb,2,60\n", results=["IC50"]).columns == ("x",)
+    said = "t.csv: column Notes: by Bob: taken for a feature; leave it out of the table if it has remarks."
+    assert said in read(tmp_path, "name,x,Notes: by Bob\na,1,\nb,2,check\n").report
 
 
 def test_names_that_are_there_twice_and_dates_among_genes(tmp_path):

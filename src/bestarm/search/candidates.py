@@ -35,7 +35,6 @@ from bestarm.search.tables import (
     names_in,
     refuse_dates,
     refuse_summary,
-    text_of,
 )
 from bestarm.settings import LARGEST_FEATURE
 
@@ -119,11 +118,10 @@ class Candidates:
             return cls._of_frame(source, names, results, words)
         if isinstance(source, np.ma.MaskedArray) and np.ma.is_masked(source):
             raise ValueError("an array with a mask is no table of candidates; fill it, by NaN where nothing is known.")
-        if source is None or (not isinstance(source, Arms) and np.asarray(source).dtype.kind in "OUSV"):
-            raise ValueError(
-                f"candidates are a file, a DataFrame or an array of numbers, got a {type(source).__name__}; write "
-                "pd.DataFrame(...)."
-            )
+        of_others = source is None or hasattr(source, "columns")  # whose names an array would lack
+        if of_others or (not isinstance(source, Arms) and np.asarray(source).dtype.kind in "OUSV"):
+            rule = "candidates are a file, a DataFrame or an array of numbers"
+            raise ValueError(f"{rule}, got a {type(source).__name__}; write pd.DataFrame(...).")
         arms = source if isinstance(source, Arms) else Arms(source)
         if arms.features.ndim == 3:
             raise ValueError("a Search is one experiment: features must have shape (n_arms, n_features); give one set.")
@@ -169,6 +167,7 @@ class Candidates:
     def _of_frame(cls, frame: pd.DataFrame, names: Any, results: Any, words: Sequence[str]) -> Candidates:
         frame = frame.copy()
         labels = [" ".join(map(str, c)).strip() if isinstance(c, tuple) else str(c) for c in frame.columns]
+        labels = [" ".join(label.split()) if "\n" in label else label for label in labels]
         header = ["" if label == "Unnamed: 0" else label for label in labels]
         frame.columns = pd.Index(header)
         if twice := repeated(header):
@@ -176,10 +175,8 @@ class Candidates:
         own_index = frame.index.name is not None or not pd.api.types.is_integer_dtype(frame.index.dtype)
         again = find_column(header, NAMES[:1])
         if again is not None and names is None and own_index:
-            raise ValueError(
-                f"the table has names twice, in its index and in column {header[again]!r}; drop one of them, "
-                "the index by reset_index(drop=True)."
-            )
+            remedy = "drop one of them, the index by reset_index(drop=True)"
+            raise ValueError(f"the table has names twice, in its index and in column {header[again]!r}; {remedy}.")
         named, numeric = names is not None or own_index, list(map(pd.api.types.is_numeric_dtype, frame.dtypes))
         roles = roles_of(
             header, lambda i: list(map(label_of, frame.iloc[:, i])), results=results, named=named, numeric=numeric
@@ -234,6 +231,8 @@ class Candidates:
                 parts.append((np.array(words)[:, None] == np.array(levels)).astype(np.float64))
                 columns += [f"{label}={level}" for level in levels]
                 said.append(f"column {label}: {counted(len(levels), 'word')}, a column of 0 and 1 for each.")
+                if alike := repeated(["".join(level.split()).casefold() for level in levels]):
+                    said.append(f"column {label}: words that differ by capitals or blanks alone: {listed(alike)}.")
         if not parts:
             raise ValueError("the candidates have names and nothing that describes them; add columns of numbers.")
         return np.ascontiguousarray(np.hstack(parts)), tuple(columns), tuple(said)
@@ -334,20 +333,19 @@ class Candidates:
     def joined(self, more: Candidates) -> Candidates:
         """Return these candidates followed by others that have the same columns."""
         if odd := [label for label in more.table.columns if label not in self.table.columns]:
-            raise ValueError(
-                f"the new candidates have a column {odd[0]!r} that the others have not; leave it out, or make a new "
-                "Search with it for all."
-            )
+            remedy = "leave it out, or make a new Search with it for all"
+            raise ValueError(f"the new candidates have a column {odd[0]!r} that the others have not; {remedy}.")
         table, missing = more.table.copy(), [c for c in self.table.columns if c not in more.table.columns]
-        own, new = (dict(_UNIT.findall("\n".join(each.report))) for each in (self, more))
+        both = (_UNIT.findall("\n".join(each.report)) for each in (self, more))
+        own, new = ({label: unit.replace("'u", "'μ") for label, unit in pairs} for pairs in both)  # as older ones said
         for column, kind in self.table.dtypes.items():
             if column in missing:
                 table[column] = pd.Series([np.nan if kind == np.float64 else None] * len(table), dtype=kind)
             if table[column].dtype != kind:
                 raise ValueError(f"column {column!r} has words in one table and numbers in the other; make them alike.")
             if column in own and new.get(column, own[column]) != own[column]:
-                both = f"{new[column]} and in that of the others {own[column]}"
-                raise ValueError(f"column {column!r} has in the new table the unit {both}; give numbers of one unit.")
+                units = f"{new[column]} and in that of the others {own[column]}"
+                raise ValueError(f"column {column!r} has in the new table the unit {units}; give numbers of one unit.")
         if taken := [name for name in more.names if name in set(self.names)]:
             raise ValueError(f"{listed(taken)} is a candidate already; give new candidates names of their own.")
         table = pd.concat([self.table, table[list(self.table.columns)]], ignore_index=True)
@@ -365,12 +363,16 @@ class Candidates:
         """Refuse features in a told table that are not those of the candidate, beyond the rounding of spreadsheets."""
         place = {name: i for i, name in enumerate(self.names)}
         rows = [(row, name, place[name]) for row, name in enumerate(names) if name in place]
-        for label in filter(table.columns.__contains__, self.table.columns):
-            own = self.table[label].to_numpy()
+        header, others = [str(label) for label in table.columns], set(self.table.columns)
+        for label in self.table.columns:
+            place_of = find_column([h if h == label or h not in others else "" for h in header], (label,))
+            if place_of is None:
+                continue
+            cells, own = table.iloc[:, place_of], self.table[label].to_numpy()
             odd: list[tuple[str, str, str]] = []
             if own.dtype == np.float64:
                 reach = _PER_RANGE * (np.nanmax(own) - np.nanmin(own))
-                texts = truth_as_numbers(texts_of(table[label]))
+                texts = truth_as_numbers(texts_of(cells))
                 if read := numbers_of("the table", Column.of(label, texts), decimal):
                     pairs = ((name, read[0][row], own[i]) for row, name, i in rows)
                     odd = [(n, f"{a:g}", f"{b:g}") for n, a, b in pairs if abs(a - b) > max(reach, 1e-6 * abs(b))]
@@ -378,9 +380,9 @@ class Candidates:
                     told = ((name, texts[row], own[i]) for row, name, i in rows)
                     odd = [(n, repr(a), f"{b:g}") for n, a, b in told if a.lower() not in GAPS]
             else:
-                words = [text_of(word) for word in table[label]]
+                words = [" ".join(text.split()) for text in texts_of(cells)]
                 told = ((name, words[row], own[i]) for row, name, i in rows if words[row])
-                odd = [(n, repr(a), repr(b)) for n, a, b in told if not _same_word(a, text_of(b))]
+                odd = [(n, repr(a), repr(b)) for n, a, b in told if not _same_word(a, " ".join((b or "").split()))]
             for name, given, known in odd:
                 raise ValueError(
                     f"feature {label!r} of {name} is {given} in the table and {known} in the candidates; put it back, "
@@ -433,10 +435,9 @@ def _typed(
     semicolons: bool,
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return columns as numbers (float64, NaN a gap) or words (object, None a gap), and what was done."""
-    if unknown := [label for label in words if label not in dict(columns)]:
-        raise ValueError(
-            f"there is no feature {unknown[0]!r} to be taken as words; there are: {listed(list(dict(columns)))}."
-        )
+    if odd := [label for label in words if label not in dict(columns)]:
+        there = listed([*dict(columns)])
+        raise ValueError(f"there is no feature {odd[0]!r} to be taken as words; there are: {there}.")
     read: dict[str, Any] = {}
     for label, cells in columns:
         plain = None if isinstance(cells, list) else _plain_numbers(cells)
@@ -462,7 +463,8 @@ def _typed(
         else:
             table[label] = series
     typed = pd.DataFrame(table, index=range(len(columns[0][1]) if columns else 0))
-    if len(table) > 1 and (empty := typed.isna().all(axis=1).to_numpy()).any():
+    alone = len(table) == 1 and not pd.api.types.is_numeric_dtype(typed.dtypes.iloc[0])  # where a gap is a word
+    if len(table) and not alone and (empty := typed.isna().all(axis=1).to_numpy()).any():
         name = names[int(empty.argmax())]
         raise ValueError(f"{where}: {name} has nothing in any feature; fill in what is known, or delete the row.")
     return typed, said
