@@ -199,10 +199,13 @@ def test_a_name_or_a_feature_that_differs_is_refused():
 
 def test_what_stands_beside_names_and_rewards_is_compared_or_said(file):
     """Features in another case of letters, units, columns that nobody uses, words alike, a hand-kept history."""
-    one = Search(pd.DataFrame({"dose": [1.0, 2, 3], "salt": ["KCl", "kcl ", "NaCl"]}, index=list("abc")), "gp")
+    one = Search(
+        pd.DataFrame({"dose": ["1 mM", "2 mM", "3 mM"], "salt": ["KCl", "kcl ", "NaCl"]}, index=list("abc")), "gp"
+    )
     assert one.candidates.report[-1] == "column salt: words that differ by capitals or blanks alone: kcl."
     for text, words in (
         ("name,Dose ,reward\na,9,1\n", "feature 'dose' of a is 9 in the table"),
+        ("name,dose,reward\na,1 uM,1\n", "feature 'dose' of a is 1 μM in the table and 1 mM in the candidates"),
         ("name,reward (uM),sem\na,5,5 nM\n", "column 'sem' is in nM and the results in μM; give both"),
         ("name,reward,sd\na,5,5%\n", "column 'sd' is in % and the results in no unit; give both"),
     ):

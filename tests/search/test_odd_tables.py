@@ -55,6 +55,7 @@ def test_files_that_are_understood(text, wanted, tmp_path):
         (frame(name=["c1 ", " c2"], reward=["1 ", " 2"]), [("c1", 1.0), ("c2", 2.0)]),
         (frame(name=["c1", None, ""], reward=[1.0, None, np.nan]), [("c1", 1.0)]),
         (frame(name=pd.Categorical(["c1"]), reward=[True]), [("c1", 1.0)]),
+        (frame(name=["c1"], reward=["2,5"], x=TABLE["x"].tolist()[1:2]), [("c1", 2.5)]),
         (pd.read_csv(io.StringIO("name;reward\nc1;0,5\nc2;0,25\n"), sep=";"), [("c1", 0.5), ("c2", 0.25)]),
         (frame(name=["c1"], reward=[2.0], salt=["NaCl "], x=[f"{TABLE['x'].iloc[1]:.3f}"]), [("c1", 2.0)]),
     ],
@@ -105,6 +106,10 @@ def test_files_that_are_refused(text, tmp_path):
 test_tables_that_are_refused = refused(
     lambda table: told(table),
     (frame(name=["c1", "c2"], reward=["1,250", "3"]), "'1,250', whose comma may stand before"),
+    (
+        frame(name=["c1"], reward=["1,250"], z=[0.5]),
+        "'1,250', whose comma may stand before",
+    ),  # whatever floats look like
     (pd.DataFrame([["c1", 1, 2]], columns=["name", "reward", "reward"]), "columns 'reward'"),
     (pd.DataFrame([["c1", "c2", 2]], columns=["name", "name", "reward"]), "two columns 'name'"),
     (frame(name=["c1"], reward=[10**400]), "is '10000000000000000000'; it must be at most 1e.150 in size"),

@@ -23,6 +23,7 @@ from bestarm.search.number_texts import (
     decimal_sign,
     numbers_of,
     plain_floats,
+    plain_unit,
     truth_as_numbers,
 )
 from bestarm.search.table_files import as_frame, read_table_file
@@ -41,7 +42,7 @@ from bestarm.settings import LARGEST_FEATURE
 RESERVED = ("name", "arm", "pull", "reward", "value")  # columns of what `ask` returns
 _MISSING = "(missing)"  # the category of a gap
 _FEW, _MANY = 5, 5_000_000  # candidates, and their numbers, between which numbers far from all others are named
-_UNIT = re.compile(r"column (.*): numbers with the unit (.*), which was taken off")  # in a report
+_UNIT = re.compile(r"column (.*): numbers with the unit ['\"](.*)['\"], which was taken off")  # in a report
 _PER_RANGE = 0.01  # of a feature's range, by which a told table may differ: spreadsheets round
 
 
@@ -213,10 +214,9 @@ class Candidates:
                 columns.append(str(label))
                 if (large := np.abs(values) > LARGEST_FEATURE).any():
                     place = int(large.argmax())
-                    raise ValueError(
-                        f"feature {label!r} of {self.names[place]} is {values[place]:.3g}, no number of ordinary size; "
-                        "correct it, or drop the column if it is no feature."
-                    )
+                    what = f"feature {label!r} of {self.names[place]} is {values[place]:.3g}"
+                    remedy = "correct it, or drop the column if it is no feature"
+                    raise ValueError(f"{what}, no number of ordinary size; {remedy}.")
                 if n_gaps == len(values):
                     raise ValueError(f"feature {label!r} has no number at all; drop the column.")
                 said += [f"column {label}: {counted(n_gaps, 'gap')} set to the mean."] if n_gaps else []
@@ -224,10 +224,8 @@ class Candidates:
                 words = [_MISSING if word is None else str(word) for word in self.table[label]]
                 levels = sorted(set(words))
                 if len(levels) > max(10, len(words) // 2):
-                    raise ValueError(
-                        f"column {label!r} has {len(levels)} different words for {len(words)} candidates, too many for "
-                        "a category; drop it, or give numbers that describe them."
-                    )
+                    what = f"{len(levels)} different words for {len(words)} candidates, too many for a category"
+                    raise ValueError(f"column {label!r} has {what}; drop it, or give numbers that describe them.")
                 parts.append((np.array(words)[:, None] == np.array(levels)).astype(np.float64))
                 columns += [f"{label}={level}" for level in levels]
                 said.append(f"column {label}: {counted(len(levels), 'word')}, a column of 0 and 1 for each.")
@@ -252,6 +250,11 @@ class Candidates:
         """Which columns of `values` tell candidates apart, shape (d,)."""
         spread, size = self.values.std(axis=0), np.abs(self.values).max(axis=0)
         return spread > 1e-12 * np.maximum(size, 1e-300)
+
+    @property
+    def units(self) -> dict[str, str]:
+        """Units that were taken off the numbers of columns, as the report has them."""
+        return {label: plain_unit(unit) for label, unit in _UNIT.findall("\n".join(self.report))}
 
     def report_of_table(self) -> list[str]:
         """Return what was done to the columns, constants included."""
@@ -336,15 +339,14 @@ class Candidates:
             remedy = "leave it out, or make a new Search with it for all"
             raise ValueError(f"the new candidates have a column {odd[0]!r} that the others have not; {remedy}.")
         table, missing = more.table.copy(), [c for c in self.table.columns if c not in more.table.columns]
-        both = (_UNIT.findall("\n".join(each.report)) for each in (self, more))
-        own, new = ({label: unit.replace("'u", "'μ") for label, unit in pairs} for pairs in both)  # as older ones said
+        own, new = self.units, more.units
         for column, kind in self.table.dtypes.items():
             if column in missing:
                 table[column] = pd.Series([np.nan if kind == np.float64 else None] * len(table), dtype=kind)
             if table[column].dtype != kind:
                 raise ValueError(f"column {column!r} has words in one table and numbers in the other; make them alike.")
             if column in own and new.get(column, own[column]) != own[column]:
-                units = f"{new[column]} and in that of the others {own[column]}"
+                units = f"{new[column]!r} and in that of the others {own[column]!r}"
                 raise ValueError(f"column {column!r} has in the new table the unit {units}; give numbers of one unit.")
         if taken := [name for name in more.names if name in set(self.names)]:
             raise ValueError(f"{listed(taken)} is a candidate already; give new candidates names of their own.")
@@ -373,9 +375,13 @@ class Candidates:
             if own.dtype == np.float64:
                 reach = _PER_RANGE * (np.nanmax(own) - np.nanmin(own))
                 texts = truth_as_numbers(texts_of(cells))
-                if read := numbers_of("the table", Column.of(label, texts), decimal):
+                column, sign = Column.of(label, texts), "." if pd.api.types.is_numeric_dtype(cells) else decimal
+                if read := numbers_of("the table", column, sign):
+                    (unit, *_), known_unit = column.units, self.units.get(label, "")
+                    units = (f" {unit}", f" {known_unit}") if unit and known_unit not in ("", unit) else ("", "")
                     pairs = ((name, read[0][row], own[i]) for row, name, i in rows)
-                    odd = [(n, f"{a:g}", f"{b:g}") for n, a, b in pairs if abs(a - b) > max(reach, 1e-6 * abs(b))]
+                    off = ((n, a, b) for n, a, b in pairs if any(units) or abs(a - b) > max(reach, 1e-6 * abs(b)))
+                    odd = [(n, f"{a:g}{units[0]}", f"{b:g}{units[1]}") for n, a, b in off if a == a]
                 else:
                     told = ((name, texts[row], own[i]) for row, name, i in rows)
                     odd = [(n, repr(a), f"{b:g}") for n, a, b in told if a.lower() not in GAPS]

@@ -129,7 +129,7 @@ class _Parsed(NamedTuple):
         return bool(self.around) and not self.prefix and not self.spaced and not _UNITS.fullmatch(self.unit)
 
 
-def _plain_unit(text: str) -> str:
+def plain_unit(text: str) -> str:
     """Return a unit in one spelling: the two characters of micro, and u in their place, are one."""
     return _MICRO.sub("μ", unicodedata.normalize("NFKC", text.strip()))
 
@@ -139,7 +139,7 @@ def _parsed(text: str) -> _Parsed | None:
     if found is None or DATE.fullmatch(text) or _POWER.fullmatch(text):
         return None
     prefix, body, blank, unit = found.groups()
-    unit = _plain_unit(unit)
+    unit = plain_unit(unit)
     if unit[:1] in ("-", ",", ".", ":", ";", "/", "'", "(", "_", "+", "–") or (unit and unit[0].isdigit()):
         return None
     if unit and not re.search(rf"[^\W\d_]|[{_SIGNS}]", unit):
@@ -193,7 +193,7 @@ class Column:
     def unit(self) -> str:
         """The unit of a column that has one: in its cells, or else in brackets in its header."""
         named = re.search(r"[(\[]([^()\[\]]+)[)\]]$", self.label)
-        unit = _plain_unit(named[1]) if named else ""
+        unit = plain_unit(named[1]) if named else ""
         return next(iter(self.units)) or (unit if _UNITS.fullmatch(unit) else "")
 
     @property

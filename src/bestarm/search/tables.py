@@ -68,14 +68,12 @@ def refuse_summary(where: str, names: Sequence[str]) -> None:
 def refuse_dates(where: str | Path, genes: Sequence[str]) -> None:
     """Refuse genes into whose names a spreadsheet has put dates."""
     if dates := [gene for gene in genes if DATE.fullmatch(gene) or _BIG_NUMBER.fullmatch(gene)]:
-        raise ValueError(
-            f"{where}: {dates[0]!r} is no gene but a date, into which a spreadsheet turns names such as MARCHF1 and "
-            "SEPTIN2; write the symbols again, as texts."
-        )
+        rule = "into which a spreadsheet turns names such as MARCHF1 and SEPTIN2; write the symbols again, as texts"
+        raise ValueError(f"{where}: {dates[0]!r} is no gene but a date, {rule}.")
 
 
 def is_gap(value: Any) -> bool:
-    return pd.api.types.is_scalar(value) and bool(pd.isna(value))
+    return not isinstance(value, str) and pd.api.types.is_scalar(value) and bool(pd.isna(value))
 
 
 def label_of(value: Any) -> str:
@@ -127,11 +125,9 @@ def unknown_names(names: Sequence[str], there: Iterable[str], alike: bool = Fals
         near = [(name, spellings[_folded(name)]) for name in unknown if _folded(name) in spellings]
         if near:
             told, meant = near[0]
-            raise ValueError(
-                f"{told if alike else listed(unknown)} is no candidate; {told!r} ({_spelled(told)}) looks like "
-                f"{meant!r} ({_spelled(meant)}): correct the name. A spreadsheet takes zeros off numbers, so that "
-                "it must be given texts."
-            )
+            both = f"{told!r} ({_spelled(told)}) looks like {meant!r} ({_spelled(meant)})"
+            remedy = "correct the name. A spreadsheet takes zeros off numbers, so that it must be given texts"
+            raise ValueError(f"{told if alike else listed(unknown)} is no candidate; {both}: {remedy}.")
         if not alike:
             remedy = "correct the name, give it to add_candidates, or leave controls out, in tell by unknown='ignore'"
             raise ValueError(f"{listed(unknown)} is no candidate; {remedy}.")
@@ -161,10 +157,9 @@ def by_value(names: Sequence[str], numbers: Sequence[bool], there: Iterable[str]
     for name, number in zip(names, numbers, strict=True):
         same = values.get(Decimal(name), []) if number and name else []
         if len(same) > 1:
-            raise ValueError(
-                f"the name {name} was read as a number, and {' and '.join(same[:2])} both have that value; read "
-                "names as texts: give the file by its path, or read it with dtype=str."
-            )
+            both = f"{' and '.join(same[:2])} both have that value"
+            remedy = "read names as texts: give the file by its path, or read it with dtype=str"
+            raise ValueError(f"the name {name} was read as a number, and {both}; {remedy}.")
         found.append(same[0] if same else name)
     return found
 
@@ -245,8 +240,10 @@ def measurements(
         notes.append(f"{counted(texts.count(''), 'empty reward')} taken for failed, as in the history of a search.")
         texts = [text or "failed" for text in texts]
     number = Column.of(header[reward], truth_as_numbers(["" if t.lower() in _WORDS else t for t in texts]))
-    every = [*(column for i, column in columns.items() if i != reward), number]
+    typed = {i for i in columns if pd.api.types.is_numeric_dtype(table.dtypes.iloc[i])}  # whose points nobody wrote
+    every = [*(column for i, column in columns.items() if i != reward and i not in typed), number]
     decimal = decimal_sign(where, every, file is not None and file.semicolons)
+    columns |= {i: Column.of(header[i], [text.replace(".", decimal) for text in columns[i].texts]) for i in typed}
     kept = [i for i, (label, text) in enumerate(zip(labels, texts, strict=True)) if label or text.lower() not in GAPS]
     if nameless := [texts[i] for i in kept if not labels[i]]:
         raise ValueError(f"the reward {nameless[0]} has no name; name it or delete the row.")
@@ -411,10 +408,9 @@ def read_wells(path: str | Path, columns: str, notes: list[str]) -> tuple[list[s
     whose = [f"{path}, line {n}: the phenotype of {gene}" for n, gene in zip(table.lines, genes, strict=True)]
     said: list[str] = []
     if odd := [column for column in read[1:] if column.distinct and column.units != read[0].units and read[0].distinct]:
-        raise ValueError(
-            f"{path}: columns {read[0].label!r} and {odd[0].label!r} are replicates in different units, "
-            f"{' and '.join(sorted({*read[0].units, *odd[0].units}))}; give numbers of one unit."
-        )
+        both = f"columns {read[0].label!r} and {odd[0].label!r} are replicates in different units"
+        units = " and ".join(sorted({*read[0].units, *odd[0].units}))
+        raise ValueError(f"{path}: {both}, {units}; give numbers of one unit.")
     found = [_results(str(path), whose, column, decimal, LARGEST_PHENOTYPE, said) for column in read]
     notes += [f"{path.name}: {sentence}" for sentence in said]
     if beside and len(found) > 1:
