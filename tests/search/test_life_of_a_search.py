@@ -166,8 +166,6 @@ def test_a_campaign_has_more_than_999_rounds(tmp_path, monkeypatch, capsys):
 
     campaign = Campaign(tmp_path / "p_rounds")
     one = (tmp_path / "p_rounds" / "round_001.json").read_text()
-    for number in range(2, 1002):
-        (tmp_path / "p_rounds" / f"round_{number:03d}.json").write_text(
-            one.replace('"number": 1', f'"number": {number}')
-        )
+    for n in range(2, 1002):
+        (tmp_path / "p_rounds" / f"round_{n:03d}.json").write_text(one.replace('"number": 1', f'"number": {n}'))
     assert [each.number for each in campaign.rounds()] == list(range(1, 1002))

@@ -61,6 +61,8 @@ def told(source, names="abcd", **keywords):
         ("name,v\na,10uL\nb,20uL\n", ("a", "b"), ["v"]),
         ("name,place\na,A1\nb,A2\n", ("a", "b"), ["place"]),
         ("name,kind\na,1A\nb,1B\n", ("a", "b"), ["kind"]),
+        ("<>,1,2,3\nA,.1,.2,.3\nB,.2,.3,.4\n", ("A", "B"), ["1", "2", "3"]),  # Tecan
+        ("\ufeffname,x\na,1\u200b\n\ufeffname,x\nb,2\n", ("a", "b"), ["x"]),  # files one after the other
     ],
 )
 def test_candidates_are_those_of_the_table(text, names, columns, file):
@@ -77,6 +79,8 @@ def test_candidates_are_those_of_the_table(text, names, columns, file):
     ("name,x\na,1.5\nb,2.5*\nc,3.5\n", "column 'x' of b is '2.5[*]' among numbers"),
     ("name,t\na,12h\nb,1d\n", "'12h' and '1d', several units|'1d' and '12h', several units"),
     ("name,t\na,o/n\nb,2d\nc,4d\n", "column 't' of a is 'o/n' among numbers"),
+    ("DMF,1.5\nTHF,2.5\n", "the first row, DMF, 1.5, has numbers in place of a header"),
+    ("name,x\na,1\nb,2\nEnd of data,\n", "End of data has nothing in any feature; fill in what is known"),
     ("name,x\na,1\nb,2\nMean,1.5\nSD,0.7\nCV%,47\n", "one of the last rows is called 'Mean'"),
     ("name;x\na;1\nb;2\nGesamtergebnis;3\n", "the last row is called 'Gesamtergebnis'"),
     ("name,x,y\na,1,2\nb,2,3\n* by HPLC,,\n", "by HPLC has nothing in any feature"),
@@ -91,10 +95,7 @@ def test_candidates_are_those_of_the_table(text, names, columns, file):
     ("name,t\na,1.23(4)\nb,1.34(5)\n", "a number with something after it"),
     ("name,t\na,1 1/2\nb,2 1/2\n", "a fraction"),
     ("\0name,x\na,1\nb,2\n", "the character U.0000"),
-    (
-        "name;x\nA;1,5\nB;2.5\n",
-        r"column 'x' has '2.5' and column 'x' has '1,5', decimal points and decimal commas; write",
-    ),
+    ("name;x\nA;1,5\nB;2.5\n", r"column 'x' has '2.5' and column 'x' has '1,5', decimal points and decimal commas"),
     ("name,x\nA,1\nB,2\nTOTAL,3\n", "line 4: the last row is called 'TOTAL', as a spreadsheet's summary is"),
     ("name,x\nA,1\nB,<2\n", "column 'x' has '<2', a limit, which is no number .*; give the limit itself as a number"),
     ("name,s\n" + "".join(f"c{i},CC{'C' * i}O\n" for i in range(30)), "too many for a category; drop it, or give"),
@@ -124,8 +125,22 @@ def test_results_are_those_of_the_table(text, known, file):
     ("name,Reward (1),Reward (2)\na,5,7\n", "columns 'Reward .1.' and 'Reward .2.' may both be 'reward'"),
     *(
         (f"name,reward\na,{cell}\n", f"the reward of a is '{re.escape(cell)}'; give the number alone")
-        for cell in ("1.5x10^3", "5 excluded", "1 < LOQ", "5 <", "3 of 4", "10 to 20", "0x10", "2 min 30 s", "2O")
+        for cell in (
+            "1.5x10^3",
+            "5 excluded",
+            "1 < LOQ",
+            "5 <",
+            "3 of 4",
+            "10 to 20",
+            "0x10",
+            "2 min 30 s",
+            "2O",
+            "5 ?",
+            "1D5",
+            "1e5.5",
+        )
     ),
+    ("name,reward\na,12qq\nb,7\n", "^the reward of a is '12qq'; give the number alone"),
     ("name,reward\na,15\nb,2O\n", "the reward of b is '2O'"),
 )
 def test_results_that_are_refused(text, file):
@@ -170,13 +185,31 @@ def test_a_name_or_a_feature_that_differs_is_refused():
             assert told(table, one, unknown="ignore")[1] == ["1 row of no candidate, left out: NTC."]
         else:
             refuses(lambda t=table: told(t, one, unknown="ignore"), "'A01' .* looks like 'A1'")
-    refuses(
-        lambda: told(pd.DataFrame({"name": ["A1"], "on": [True], **row}), one), "feature 'on' of A1 is 1 in the table"
-    )
+    refuses(lambda: told(pd.DataFrame({"name": ["A1"], "on": [True], **row}), one), "feature 'on' of A1 is 1 in the")
     refuses(lambda: told(pd.DataFrame({"name": ["A1"], "x": ["two"], **row}), one), "feature 'x' of A1 is 'two'")
     digits = Search(one, words=["code"])
     digits.tell(pd.DataFrame({"name": ["A1"], "code": [10], **row}))
     assert digits.history["reward"].tolist() == [3.0]
+
+
+def test_what_stands_beside_names_and_rewards_is_compared_or_said(file):
+    """Features in another case of letters, units, columns that nobody uses, words alike, a hand-kept history."""
+    table = pd.DataFrame({"dose": ["1 mM", "2 mM", "3 mM"], "salt": ["KCl", "kcl ", "NaCl"]}, index=list("abc"))
+    one = Search(table, "gp")
+    assert one.candidates.report[-1] == "column salt: words that differ by capitals or blanks alone: kcl."
+    for text, words in (
+        ("name,Dose ,reward\na,9,1\n", "feature 'dose' of a is 9 in the table"),
+        ("name,dose,reward\na,1 uM,1\n", "feature 'dose' of a is 1 μM in the table and 1 mM in the candidates"),
+        ("name,reward (uM),sem\na,5,5 nM\n", "column 'sem' is in nM and the results in μM; give both"),
+        ("name,reward,sd\na,5,5%\n", "column 'sd' is in % and the results in no unit; give both"),
+    ):
+        refuses(lambda text=text: one.tell(file(text)), words)
+    refuses(lambda: one.tell(file("name,reward\na,5\n"), results="name"), "results names 'name', the column of names")
+    one.tell(file("name,reward (uM),Count,comment\na,5,3,cloudy\n"))
+    assert [note[:24] for note in one.notes] == ["column Count: taken for ", "column comment: not used"]
+    refuses(lambda: one.tell(file("name,reward [nM]\nb,5\n")), "rewards are in nM, those told before in μM; give")
+    one.tell(file("round,name,reward\n1,b,\n1,c,2\n"))
+    assert [note.split(",")[0] for note in one.notes] == ["1 empty reward taken for failed", "rewards in no unit"]
 
 
 def test_a_growing_list_takes_a_result_back():
@@ -199,6 +232,7 @@ def test_wells_of_a_screen(file):
     names, wells, _ = read_wells(file("rank,Gene Symbol,r1,r2\n1,A,1.5,not done\n2,B,1.0,2.0\n"), "r1,r2", [])
     assert names == ["A", "B"]
     np.testing.assert_equal(wells, [[1.5, np.nan], [1.0, 2.0]])
+    refuses(lambda: read_wells(file("TP53,1.5\nMYC,2\n"), "", []), "the first row, TP53, 1.5, has numbers")
     units = file("gene,r1,r2\nA,1 mM,1000 µM\nB,2 mM,2100 µM\n")
     refuses(lambda: read_wells(units, "r1,r2", []), "'r1' and 'r2' are replicates in different units, mM and μM")
     assert read_features(file("Entrez,Gene Symbol,f\n7157,TP53,.1\n4609,MYC,.2\n"), []).names == ("TP53", "MYC")
@@ -230,6 +264,20 @@ def test_excel_files_of_other_writers(tmp_path):
     assert found.names == ("a", "b", "c")
     np.testing.assert_array_equal(found.table["y"], [2.5, 3.5, np.nan])
     refuses(lambda: Candidates.of(tmp_path / "whole.xlsx"), "the formula in C4 was never computed")
+
+
+def test_sheets_that_are_hidden_and_numbers_shown_in_percent(tmp_path):
+    book = openpyxl.Workbook()
+    old, path = book.create_sheet("old", 0), tmp_path / "t.xlsx"
+    for row in (["name", "v"], ["a", 0.5], ["b", 25]):
+        book["Sheet"].append(row)
+        old.append([f"old {cell}" for cell in row])
+    old.sheet_state = "hidden"
+    for shown in ("0", "0%"):  # as 50% is kept that somebody types
+        book["Sheet"]["B2"].number_format = shown
+        book.save(path)
+        assert shown == "0%" or Candidates.of(path).names == ("a", "b")
+    refuses(lambda: Candidates.of(path), r"B2 \(0.5\) is shown in percent and B3 \(25\) is not; give all")
 
 
 def test_a_table_of_names_alone_has_no_feature():

@@ -60,15 +60,13 @@ def test_a_check_of_nothing_is_refused_and_leaves_no_folder(lab, capsys):
 def test_options_that_contradict_each_other_are_refused(lab, capsys):
     twice = ("--hit", "3", "--set", "share=0.4")
     assert "--hit and --set share" in lab.says(capsys, *twice, status=2, policy="hits")
-    assert "--set gives share twice" in lab.says(
-        capsys, "--set", "share=.1", "--set", "share=.2", status=2, policy="hits"
-    )
+    twice = ("--set", "share=.1", "--set", "share=.2")
+    assert "--set gives share twice" in lab.says(capsys, *twice, status=2, policy="hits")
     lab.add("GENE99,1")
     symbols = ("--symbols", str(lab.features))
     assert "is no table of an outdated symbol" in lab.says(capsys, *symbols, status=2, policy="neighbours")
-    assert "names a column twice" in lab.says(
-        capsys, "--phenotype", "phenotype,phenotype", status=2, policy="neighbours"
-    )
+    twice = ("--phenotype", "phenotype,phenotype")
+    assert "names a column twice" in lab.says(capsys, *twice, status=2, policy="neighbours")
 
 
 def test_a_replay_does_not_overwrite_the_screen_that_it_reads(lab, capsys):

@@ -43,10 +43,7 @@ HEADER = "gene,phenotype\n"
 
 
 PHENOTYPES = [
-    (
-        HEADER + "GENE00,high\n",
-        "line 2: the phenotype of GENE00 is 'high'; it must be a number, empty while it is to come",
-    ),
+    (HEADER + "GENE00,high\n", "line 2: the phenotype of GENE00 is 'high'; it must be a number, empty while it is to"),
     (HEADER + "GENE00,inf\n", "line 2: the phenotype of GENE00 is 'inf'"),
     (HEADER + "GENE00,1e80\n", "line 2: the phenotype of GENE00 is '1e80'"),
     (HEADER + "GENE00,1,2\n", "line 2: 3 fields where the header has 2"),
@@ -69,9 +66,7 @@ FEATURES = [
 ]
 
 
-@pytest.mark.parametrize(
-    "case", [*(("phenotypes", *row) for row in PHENOTYPES), *(("features", *row) for row in FEATURES)]
-)
+@pytest.mark.parametrize("case", [*(("phenotypes", *r) for r in PHENOTYPES), *(("features", *r) for r in FEATURES)])
 def test_tables_that_are_refused(case, lab, capsys):
     table, text, words = case
     getattr(lab, table).write_text(text)

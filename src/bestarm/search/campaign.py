@@ -45,10 +45,8 @@ class Campaign:
         self.folder.mkdir(parents=True, exist_ok=True)
         with hold_lock(self.folder / ".lock", patience=0.0) as got:
             if not got:
-                raise ValueError(
-                    f"somebody else is running bestarm suggest on {self.folder}; nothing was changed. Wait until it "
-                    "has ended, then run it again: both get the same batch."
-                )
+                remedy = "nothing was changed. Wait until it has ended, then run it again: both get the same batch"
+                raise ValueError(f"somebody else is running bestarm suggest on {self.folder}; {remedy}.")
             for left in self.folder.glob(".*.tmp"):
                 left.unlink(missing_ok=True)
             try:
@@ -153,21 +151,16 @@ def _read(path: Path) -> Round:
         if number <= FORMAT:
             return of_json(meta)
     except DAMAGED:
-        raise ValueError(
-            f"{path} is damaged or half-written; take another copy of it. The other rounds are untouched."
-        ) from None
-    raise ValueError(
-        f"{path} has format {number}, this bestarm reads up to {FORMAT}; install bestarm {version} or later."
-    )
+        raise ValueError(f"{path} is damaged or half-written; take another copy. The others are untouched.") from None
+    rule = f"this bestarm reads up to {FORMAT}; install bestarm {version} or later"
+    raise ValueError(f"{path} has format {number}, {rule}.")
 
 
 def refuse_lost(rounds: Sequence[Round], phenotypes: Mapping[str, float]) -> None:
     """Refuse phenotypes without those of genes that a round used."""
     if gone := [gene for gene in known_at(rounds) if gene not in phenotypes]:
-        raise ValueError(
-            f"{len(gone)} genes that earlier rounds used have no row now ({listed(gone)}); is the file half-written? "
-            "Put the rows back; write failed for a gene that is to count as failed."
-        )
+        remedy = "is the file half-written? Put the rows back; write failed for a gene that is to count as failed"
+        raise ValueError(f"{len(gone)} genes that earlier rounds used have no row now ({listed(gone)}); {remedy}.")
 
 
 def next_round(

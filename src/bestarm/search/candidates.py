@@ -23,6 +23,7 @@ from bestarm.search.number_texts import (
     decimal_sign,
     numbers_of,
     plain_floats,
+    plain_unit,
     truth_as_numbers,
 )
 from bestarm.search.table_files import as_frame, read_table_file
@@ -35,14 +36,13 @@ from bestarm.search.tables import (
     names_in,
     refuse_dates,
     refuse_summary,
-    text_of,
 )
 from bestarm.settings import LARGEST_FEATURE
 
 RESERVED = ("name", "arm", "pull", "reward", "value")  # columns of what `ask` returns
 _MISSING = "(missing)"  # the category of a gap
 _FEW, _MANY = 5, 5_000_000  # candidates, and their numbers, between which numbers far from all others are named
-_UNIT = re.compile(r"column (.*): numbers with the unit (.*), which was taken off")  # in a report
+_UNIT = re.compile(r"column (.*): numbers with the unit ['\"](.*)['\"], which was taken off")  # in a report
 _PER_RANGE = 0.01  # of a feature's range, by which a told table may differ: spreadsheets round
 
 
@@ -119,11 +119,10 @@ class Candidates:
             return cls._of_frame(source, names, results, words)
         if isinstance(source, np.ma.MaskedArray) and np.ma.is_masked(source):
             raise ValueError("an array with a mask is no table of candidates; fill it, by NaN where nothing is known.")
-        if source is None or (not isinstance(source, Arms) and np.asarray(source).dtype.kind in "OUSV"):
-            raise ValueError(
-                f"candidates are a file, a DataFrame or an array of numbers, got a {type(source).__name__}; write "
-                "pd.DataFrame(...)."
-            )
+        of_others = source is None or hasattr(source, "columns")  # whose names an array would lack
+        if of_others or (not isinstance(source, Arms) and np.asarray(source).dtype.kind in "OUSV"):
+            rule = "candidates are a file, a DataFrame or an array of numbers"
+            raise ValueError(f"{rule}, got a {type(source).__name__}; write pd.DataFrame(...).")
         arms = source if isinstance(source, Arms) else Arms(source)
         if arms.features.ndim == 3:
             raise ValueError("a Search is one experiment: features must have shape (n_arms, n_features); give one set.")
@@ -169,6 +168,7 @@ class Candidates:
     def _of_frame(cls, frame: pd.DataFrame, names: Any, results: Any, words: Sequence[str]) -> Candidates:
         frame = frame.copy()
         labels = [" ".join(map(str, c)).strip() if isinstance(c, tuple) else str(c) for c in frame.columns]
+        labels = [" ".join(label.split()) if "\n" in label else label for label in labels]
         header = ["" if label == "Unnamed: 0" else label for label in labels]
         frame.columns = pd.Index(header)
         if twice := repeated(header):
@@ -176,10 +176,8 @@ class Candidates:
         own_index = frame.index.name is not None or not pd.api.types.is_integer_dtype(frame.index.dtype)
         again = find_column(header, NAMES[:1])
         if again is not None and names is None and own_index:
-            raise ValueError(
-                f"the table has names twice, in its index and in column {header[again]!r}; drop one of them, "
-                "the index by reset_index(drop=True)."
-            )
+            remedy = "drop one of them, the index by reset_index(drop=True)"
+            raise ValueError(f"the table has names twice, in its index and in column {header[again]!r}; {remedy}.")
         named, numeric = names is not None or own_index, list(map(pd.api.types.is_numeric_dtype, frame.dtypes))
         roles = roles_of(
             header, lambda i: list(map(label_of, frame.iloc[:, i])), results=results, named=named, numeric=numeric
@@ -216,10 +214,9 @@ class Candidates:
                 columns.append(str(label))
                 if (large := np.abs(values) > LARGEST_FEATURE).any():
                     place = int(large.argmax())
-                    raise ValueError(
-                        f"feature {label!r} of {self.names[place]} is {values[place]:.3g}, no number of ordinary size; "
-                        "correct it, or drop the column if it is no feature."
-                    )
+                    what = f"feature {label!r} of {self.names[place]} is {values[place]:.3g}"
+                    remedy = "correct it, or drop the column if it is no feature"
+                    raise ValueError(f"{what}, no number of ordinary size; {remedy}.")
                 if n_gaps == len(values):
                     raise ValueError(f"feature {label!r} has no number at all; drop the column.")
                 said += [f"column {label}: {counted(n_gaps, 'gap')} set to the mean."] if n_gaps else []
@@ -227,13 +224,13 @@ class Candidates:
                 words = [_MISSING if word is None else str(word) for word in self.table[label]]
                 levels = sorted(set(words))
                 if len(levels) > max(10, len(words) // 2):
-                    raise ValueError(
-                        f"column {label!r} has {len(levels)} different words for {len(words)} candidates, too many for "
-                        "a category; drop it, or give numbers that describe them."
-                    )
+                    what = f"{len(levels)} different words for {len(words)} candidates, too many for a category"
+                    raise ValueError(f"column {label!r} has {what}; drop it, or give numbers that describe them.")
                 parts.append((np.array(words)[:, None] == np.array(levels)).astype(np.float64))
                 columns += [f"{label}={level}" for level in levels]
                 said.append(f"column {label}: {counted(len(levels), 'word')}, a column of 0 and 1 for each.")
+                if alike := repeated(["".join(level.split()).casefold() for level in levels]):
+                    said.append(f"column {label}: words that differ by capitals or blanks alone: {listed(alike)}.")
         if not parts:
             raise ValueError("the candidates have names and nothing that describes them; add columns of numbers.")
         return np.ascontiguousarray(np.hstack(parts)), tuple(columns), tuple(said)
@@ -253,6 +250,11 @@ class Candidates:
         """Which columns of `values` tell candidates apart, shape (d,)."""
         spread, size = self.values.std(axis=0), np.abs(self.values).max(axis=0)
         return spread > 1e-12 * np.maximum(size, 1e-300)
+
+    @property
+    def units(self) -> dict[str, str]:
+        """Units that were taken off the numbers of columns, as the report has them."""
+        return {label: plain_unit(unit) for label, unit in _UNIT.findall("\n".join(self.report))}
 
     def report_of_table(self) -> list[str]:
         """Return what was done to the columns, constants included."""
@@ -334,20 +336,18 @@ class Candidates:
     def joined(self, more: Candidates) -> Candidates:
         """Return these candidates followed by others that have the same columns."""
         if odd := [label for label in more.table.columns if label not in self.table.columns]:
-            raise ValueError(
-                f"the new candidates have a column {odd[0]!r} that the others have not; leave it out, or make a new "
-                "Search with it for all."
-            )
+            remedy = "leave it out, or make a new Search with it for all"
+            raise ValueError(f"the new candidates have a column {odd[0]!r} that the others have not; {remedy}.")
         table, missing = more.table.copy(), [c for c in self.table.columns if c not in more.table.columns]
-        own, new = (dict(_UNIT.findall("\n".join(each.report))) for each in (self, more))
+        own, new = self.units, more.units
         for column, kind in self.table.dtypes.items():
             if column in missing:
                 table[column] = pd.Series([np.nan if kind == np.float64 else None] * len(table), dtype=kind)
             if table[column].dtype != kind:
                 raise ValueError(f"column {column!r} has words in one table and numbers in the other; make them alike.")
             if column in own and new.get(column, own[column]) != own[column]:
-                both = f"{new[column]} and in that of the others {own[column]}"
-                raise ValueError(f"column {column!r} has in the new table the unit {both}; give numbers of one unit.")
+                units = f"{new[column]!r} and in that of the others {own[column]!r}"
+                raise ValueError(f"column {column!r} has in the new table the unit {units}; give numbers of one unit.")
         if taken := [name for name in more.names if name in set(self.names)]:
             raise ValueError(f"{listed(taken)} is a candidate already; give new candidates names of their own.")
         table = pd.concat([self.table, table[list(self.table.columns)]], ignore_index=True)
@@ -365,22 +365,30 @@ class Candidates:
         """Refuse features in a told table that are not those of the candidate, beyond the rounding of spreadsheets."""
         place = {name: i for i, name in enumerate(self.names)}
         rows = [(row, name, place[name]) for row, name in enumerate(names) if name in place]
-        for label in filter(table.columns.__contains__, self.table.columns):
-            own = self.table[label].to_numpy()
+        header, others = [str(label) for label in table.columns], set(self.table.columns)
+        for label in self.table.columns:
+            place_of = find_column([h if h == label or h not in others else "" for h in header], (label,))
+            if place_of is None:
+                continue
+            cells, own = table.iloc[:, place_of], self.table[label].to_numpy()
             odd: list[tuple[str, str, str]] = []
             if own.dtype == np.float64:
                 reach = _PER_RANGE * (np.nanmax(own) - np.nanmin(own))
-                texts = truth_as_numbers(texts_of(table[label]))
-                if read := numbers_of("the table", Column.of(label, texts), decimal):
+                texts = truth_as_numbers(texts_of(cells))
+                column, sign = Column.of(label, texts), "." if pd.api.types.is_numeric_dtype(cells) else decimal
+                if read := numbers_of("the table", column, sign):
+                    (unit, *_), known_unit = column.units, self.units.get(label, "")
+                    units = (f" {unit}", f" {known_unit}") if unit and known_unit not in ("", unit) else ("", "")
                     pairs = ((name, read[0][row], own[i]) for row, name, i in rows)
-                    odd = [(n, f"{a:g}", f"{b:g}") for n, a, b in pairs if abs(a - b) > max(reach, 1e-6 * abs(b))]
+                    off = ((n, a, b) for n, a, b in pairs if any(units) or abs(a - b) > max(reach, 1e-6 * abs(b)))
+                    odd = [(n, f"{a:g}{units[0]}", f"{b:g}{units[1]}") for n, a, b in off if a == a]
                 else:
                     told = ((name, texts[row], own[i]) for row, name, i in rows)
                     odd = [(n, repr(a), f"{b:g}") for n, a, b in told if a.lower() not in GAPS]
             else:
-                words = [text_of(word) for word in table[label]]
+                words = [" ".join(text.split()) for text in texts_of(cells)]
                 told = ((name, words[row], own[i]) for row, name, i in rows if words[row])
-                odd = [(n, repr(a), repr(b)) for n, a, b in told if not _same_word(a, text_of(b))]
+                odd = [(n, repr(a), repr(b)) for n, a, b in told if not _same_word(a, " ".join((b or "").split()))]
             for name, given, known in odd:
                 raise ValueError(
                     f"feature {label!r} of {name} is {given} in the table and {known} in the candidates; put it back, "
@@ -433,10 +441,9 @@ def _typed(
     semicolons: bool,
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return columns as numbers (float64, NaN a gap) or words (object, None a gap), and what was done."""
-    if unknown := [label for label in words if label not in dict(columns)]:
-        raise ValueError(
-            f"there is no feature {unknown[0]!r} to be taken as words; there are: {listed(list(dict(columns)))}."
-        )
+    if odd := [label for label in words if label not in dict(columns)]:
+        there = listed([*dict(columns)])
+        raise ValueError(f"there is no feature {odd[0]!r} to be taken as words; there are: {there}.")
     read: dict[str, Any] = {}
     for label, cells in columns:
         plain = None if isinstance(cells, list) else _plain_numbers(cells)
@@ -462,7 +469,8 @@ def _typed(
         else:
             table[label] = series
     typed = pd.DataFrame(table, index=range(len(columns[0][1]) if columns else 0))
-    if len(table) > 1 and (empty := typed.isna().all(axis=1).to_numpy()).any():
+    alone = len(table) == 1 and not pd.api.types.is_numeric_dtype(typed.dtypes.iloc[0])  # where a gap is a word
+    if len(table) and not alone and (empty := typed.isna().all(axis=1).to_numpy()).any():
         name = names[int(empty.argmax())]
         raise ValueError(f"{where}: {name} has nothing in any feature; fill in what is known, or delete the row.")
     return typed, said

@@ -25,6 +25,7 @@ _ERRORS = {  # headers of the error of a reward, without blanks and signs, by wh
     "n": ("n", "count", "nobs", "replicates", "nreplicates"),
     "": ("error", "err", "variance", "var", "uncertainty", "sigma"),
 }
+_REMARKS = re.compile(r"(?:comment|note|remark|kommentar|bemerkung|anmerkung|remarque|commentaire)(?:s|e|en)?\b.*")
 _COMMON = ("nr", "no", "no.", "#", "number", "index")
 _IDENTIFIERS = (*_COMMON, "id", "sample", "well", "compound", "experiment", "versuch", "probe")
 _COUNTERS = re.compile(
@@ -128,6 +129,8 @@ def roles_of(
             features.append(i)
             if _bare(label) in _LIKE_RESULTS and results is None:
                 notes.append(f"column {label}: taken for a feature; name it in `results` if it is a result.")
+            if _REMARKS.fullmatch(word):
+                notes.append(f"column {label}: taken for a feature; leave it out of the table if it has remarks.")
     return Roles(names, tuple(found), tuple(features), tuple(notes))
 
 

@@ -56,10 +56,8 @@ def run_suggest(given: argparse.Namespace) -> int:
         waits = [gene for gene in rounds[-1].names if gene not in phenotypes] if rounds else []
         earlier = [gene for gene in rounds[-1].pending if gene not in phenotypes] if rounds else []
         if earlier and not waits and not given.pending and not given.withdraw:
-            raise ValueError(
-                f"of earlier rounds {listed(earlier)} still being measured, as --pending said; add their rows, "
-                "--pending if they still are, or --withdraw if they will not be done."
-            )
+            remedy = "add their rows, --pending if they still are, or --withdraw if they will not be done"
+            raise ValueError(f"of earlier rounds {listed(earlier)} still being measured, as --pending said; {remedy}.")
         set_aside = None
         if given.withdraw:
             refuse_lost(rounds, phenotypes)
@@ -130,10 +128,8 @@ def _candidates(
     """Return the genes of a campaign after its table was read again, and those that are gone; what changed is said."""
     kept = campaign.candidates()
     if kept is None and rounds and rounds[-1].features not in (given.digest, given.digest_1):
-        raise ValueError(
-            f"{where} is not what round {len(rounds)} in {campaign.folder} used; take that file again, or begin "
-            "another log by --campaign: what was measured is then taken as known."
-        )
+        remedy = "take that file again, or begin another log by --campaign: what was measured is then taken as known"
+        raise ValueError(f"{where} is not what round {len(rounds)} in {campaign.folder} used; {remedy}.")
     candidates, new, gone = reconciled(kept, given, where)
     if new:
         notes.append(f"{Path(where).name}: {len(new)} genes are new ({listed(new)}).")
@@ -240,10 +236,8 @@ def run_replay(given: argparse.Namespace) -> int:
     features = read_features(given.features, notes, given.phenotype, given.words)
     phenotypes = _phenotypes(given.screen, given, features.names, notes, {}, None)
     measured = [i for i, gene in enumerate(features.names) if not math.isnan(phenotypes.get(gene, math.nan))]
-    if len(measured) < 2:
-        raise ValueError(
-            f"{given.screen} has {len(measured)} genes with a phenotype; a replay needs a finished screen."
-        )
+    if (n := len(measured)) < 2:
+        raise ValueError(f"{given.screen} has {n} genes with a phenotype; a replay needs a finished screen.")
     if len(measured) < len(features.names):
         notes.append(f"{len(features.names) - len(measured)} genes without a phenotype are left out.")
     for line in notes:

@@ -56,9 +56,7 @@ def matched(
         notes.append(f"{file}: {len(renamed)} outdated symbols mapped by HGNC's table ({listed(renamed)}).")
     lost = [name for name in dict.fromkeys(names) if name not in found]
     if lost and not found:
-        raise ValueError(
-            f"{file}: none of its genes ({listed(lost)}) has features; both tables must name genes in the same way."
-        )
+        raise ValueError(f"{file}: none of its genes ({listed(lost)}) has features; name genes alike in both tables.")
     if lost:
         notes.append(f"{file}: {len(lost)} genes have no features and are left out ({listed(lost)}).")
     return [found.get(name) for name in names]

@@ -44,37 +44,50 @@ DATE = re.compile(
     re.IGNORECASE,
 )
 _ONE = r"[+-]?[0-9]+(?:[.,][0-9]+)?"
-_POWER = re.compile(rf"(?:{_ONE}\s*[x×*·]\s*)?10\s*(?:\^|\*\*)\s*[-+−]?[0-9]+\s*\D*|{_ONE}[⁻⁰¹²³⁴-⁹]+\s*\D*")
+_SIGNS = '%‰°′″"€$£'  # units without a letter
+_TIMES = rf"{_ONE}\s*[x×*·⋅•]\s*10"
+_POWER = re.compile(  # 10^3, 2x10-3 whose superscript was lost, 2×10⁻³, 10³, 1D-3
+    rf"(?:(?:{_TIMES}|10)\s*(?:\^|\*\*)|{_TIMES})\s*[-+]?[0-9]+\s*\D*"
+    rf"|(?:{_TIMES}|{_ONE})[⁺⁻⁰¹²³⁴-⁹]+\s*\D*|{_ONE}[dD][-+]?[0-9]+"
+)
 _TIME = re.compile(
-    r"(?:\d+ days?, )?\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[AP]M)?|\d+ ?h ?\d+( ?m(in)?)?|\d+ ?m(in)? ?\d+ ?s",
+    r"(?:\d+ days?, )?\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[AP]M)?|\d+ ?h ?\d+|PT\d\S*"
+    r"|(?:\d+ ?(?:d|days?|h|hrs?|hours?|m|mins?|s|sec) ?){2,}",
     re.IGNORECASE,
 )
-SHAPES = (
+_ALONE, _TWO = "write it alone", "two columns"
+SHAPES = (  # of which the last one that fits says what is wrong
+    ("digits with signs", re.compile(rf"(?!#|\d+([-.]\d+){{2,}}$)(?=.*\d)(?:[^\w;{_SIGNS}]|\d)+"), _ALONE),
     ("a limit", re.compile(rf"[<>≤≥]=?\s*{_ONE}\s*\D*"), "give the limit itself as a number"),
     ("a date", DATE, "drop the column, or give a number of days"),
     ("a time", _TIME, "give minutes or hours as one number"),
     ("a fraction", re.compile(r"[+-]?\d*\s*[¼-¾⅐-⅞]|\d+ \d+/\d+"), "give it as one number"),
     ("a number in brackets, or before its sign", re.compile(rf"\(\s*{_ONE}\s*\)|{_ONE}-"), "write it as 5 or -5"),
-    ("a number with something before it", re.compile(rf"(?:CHF|EUR|USD|GBP|pH|kr|Fr|')\.?\s*{_ONE}"), "write it alone"),
-    ("a number with something after it", re.compile(rf"{_ONE}(?:[-_][^\W\d]+|\(\d+\))"), "write it alone"),
+    ("a number with something before it", re.compile(rf"(?:CHF|EUR|USD|GBP|pH|kr|Fr|')\.?\s*{_ONE}\W*"), _ALONE),
+    ("a number with something after it", re.compile(rf"{_ONE}(?:[-_][^\W\d]+|\(\d+\))"), _ALONE),
     ("a hexadecimal number", re.compile(r"0[xX][0-9A-Fa-f]+"), "give it with decimal digits"),
-    ("a ratio", re.compile(rf"{_ONE}\s*[:/]\s*{_ONE}"), "give the quotient as one number"),
-    ("a range", re.compile(rf"{_ONE}\s*(?:[-–—]|\.\.|to|bis)\s*{_ONE}\s*\D*"), "give its middle, or two columns"),
+    (
+        "a ratio",
+        re.compile(rf"{_ONE}\s*[:/]\s*{_ONE}(?:\s*\(?[vwm]/[vwm]\)?)?"),
+        "give the quotient as one number",
+    ),
+    ("a range", re.compile(rf"(?:pH\s*)?{_ONE}\s*(?:[-–—]|\.\.|to|bis)\s*{_ONE}\s*\D*"), f"give its middle, or {_TWO}"),
     ("about a number", re.compile(rf"(?:~|≈|ca\.?|c\.|about|etwa|env\.?)\s*{_ONE}\s*\D*"), "give the number itself"),
     ("a power of ten", _POWER, "write it as 1e3"),
     ("a number in other digits", re.compile(r"(?=.*[^\x00-\x7f])[+-]?\d+(?:[.,٫]\d+)?"), "write the digits 0 to 9"),
     ("a number with commas", re.compile(r"[+-]?[0-9]+(?:,[0-9]+){2,}(?:\.[0-9]+)?"), "write it without them"),
-    ("a number with its error", re.compile(rf"{_ONE}\s*(?:±|\+/-)\s*{_ONE}\s*\D*"), "give two columns"),
+    ("a number with its error", re.compile(rf"{_ONE}\s*(?:±|\+/-)\s*{_ONE}\s*\D*"), f"give {_TWO}"),
 )
 _UNITS = re.compile(  # glued to a number; after a blank, any word is one
     r"%|‰|°[CF]?|(?:[numμk]?(?:M|mol|g|s|Pa|V|Hz)|[umμn][lLmA]|cm|K|h|hrs?|d|days?|wk|weeks?|min|(?:mol|wt|vol)%|eq|"
     r"equiv\.?|rpm|xg|ppm|ppb|atm|bar|mbar|psi|k?Da|k?bp|kb|U|kcal|kJ|x|fold)(?:/\w+)?|[€$£]"
 )
-_EXACT = {ord("−"): "-", ord("﹣"): "-", ord("－"): "-", ord("\u00a0"): " ", ord("\u2009"): " ", ord("\u202f"): " "}
+_EXACT = str.maketrans("−﹣－\u00a0\u2009\u202f", "---   ", "\u200b\u200e\u200f\u2060\ufeff")
+_MICRO = re.compile(r"^u(?=[MLAVlgmsW]\b|mol)")
 
 
 def tidy(text: str) -> str:
-    """Return a cell without blanks around it, with plain minus signs and plain blanks."""
+    """Return a cell without blanks around it and signs that nobody sees, with plain minus signs and plain blanks."""
     return (text if text.isascii() else text.translate(_EXACT)).strip()
 
 
@@ -116,14 +129,21 @@ class _Parsed(NamedTuple):
         return bool(self.around) and not self.prefix and not self.spaced and not _UNITS.fullmatch(self.unit)
 
 
+def plain_unit(text: str) -> str:
+    """Return a unit in one spelling: the two characters of micro, and u in their place, are one."""
+    return _MICRO.sub("μ", unicodedata.normalize("NFKC", text.strip()))
+
+
 def _parsed(text: str) -> _Parsed | None:
     found = _NUMBER.fullmatch(text)
-    if found is None or DATE.fullmatch(text):
+    if found is None or DATE.fullmatch(text) or _POWER.fullmatch(text):
         return None
     prefix, body, blank, unit = found.groups()
-    unit = unicodedata.normalize("NFKC", unit.strip())  # the two characters of micro are one unit
+    unit = plain_unit(unit)
     if unit[:1] in ("-", ",", ".", ":", ";", "/", "'", "(", "_", "+", "–") or (unit and unit[0].isdigit()):
         return None
+    if unit and not re.search(rf"[^\W\d_]|[{_SIGNS}]", unit):
+        return None  # a remark such as 5* and 5 ?
     return _Parsed(body, prefix, unit, bool(blank))
 
 
@@ -170,6 +190,13 @@ class Column:
         return {p.around for p in self.distinct.values() if p is not None} or {""}
 
     @property
+    def unit(self) -> str:
+        """The unit of a column that has one: in its cells, or else in brackets in its header."""
+        named = re.search(r"[(\[]([^()\[\]]+)[)\]]$", self.label)
+        unit = plain_unit(named[1]) if named else ""
+        return next(iter(self.units)) or (unit if _UNITS.fullmatch(unit) else "")
+
+    @property
     def numeric(self) -> bool:
         """Whether every cell that is no gap is a number, perhaps with a unit; codes such as 1A are none."""
         if self.floats is not None:
@@ -200,10 +227,9 @@ def decimal_sign(where: str, columns: Iterable[Column], semicolons: bool = False
                 found.setdefault(sign, (column.label, example))
     if "." in found and "," in found:
         (one, point), (other, comma) = found["."], found[","]
-        raise ValueError(
-            f"{where}: column {one!r} has {point!r} and column {other!r} has {comma!r}, decimal points and decimal "
-            "commas; write all numbers of a table in one way."
-        )
+        both = f"column {one!r} has {point!r} and column {other!r} has {comma!r}"
+        remedy = "write all numbers of a table in one way"
+        raise ValueError(f"{where}: {both}, decimal points and decimal commas; {remedy}.")
     if "," in found or "." in found:
         return "," if "," in found else "."
     if semicolons and "?," in found and "?." not in found:
@@ -238,10 +264,8 @@ def numbers_of(
         _refuse_lookalikes(where, column, distinct, whose)
         return None
     if len(units := column.units) > 1:
-        one, other = (next(text for text, p in parsed.items() if p.around == unit) for unit in sorted(units)[:2])
-        raise ValueError(
-            f"{where}: column {label!r} has {one!r} and {other!r}, several units; give numbers of one unit."
-        )
+        a, b = (next(text for text, p in parsed.items() if p.around == unit) for unit in sorted(units)[:2])
+        raise ValueError(f"{where}: column {label!r} has {a!r} and {b!r}, several units; give numbers of one unit.")
     values = {text: _value(p.body, decimal) for text, p in parsed.items()}
     if unit := next(iter(units)):
         said.append(f"column {label}: numbers with the unit {unit!r}, which was taken off.")
@@ -263,7 +287,7 @@ def _refuse_lookalikes(
     bare = [text for text, p in parsed.items() if not p.around]
     words = [text for text, p in distinct.items() if p is None or (bare and p.glued)]
     odd = [text for text, p in distinct.items() if p is None or any(map(str.isdigit, p.unit))]
-    shapes = {text: shape for text in odd for shape in SHAPES if shape[1].fullmatch(text)}
+    shapes = {text: shape for text in odd for shape in SHAPES[bool(bare) :] if shape[1].fullmatch(text)}
     numbers = [text for text, p in parsed.items() if not p.unit or p.spaced or _UNITS.fullmatch(p.unit)]
     if shapes and len(shapes) + len(numbers) >= 0.9 * len(distinct):
         text, (kind, _, remedy) = next(iter(shapes.items()))
@@ -280,6 +304,5 @@ def _refuse_lookalikes(
             remedy = "a column of results is no feature: name it in `results`, or leave it out of the table"
         elif words[0].lower() in GAP_HINTS:
             remedy = "leave the cell empty where nothing is known"
-        raise ValueError(
-            f"{where}: column {label!r}{of} is {words[0]!r} among numbers such as {(bare or numbers)[0]!r}; {remedy}."
-        )
+        others = f"numbers such as {(bare or numbers)[0]!r}"
+        raise ValueError(f"{where}: column {label!r}{of} is {words[0]!r} among {others}; {remedy}.")

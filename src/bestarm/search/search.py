@@ -367,9 +367,8 @@ class Search:
                 raise ValueError(f"unknown must be 'refuse' or 'ignore', got {unknown!r}.")
             told = measurements(table, self._candidates.names, results, self._candidates.table.columns)
             if told.unit and self._unit not in ("", told.unit):
-                raise ValueError(
-                    f"rewards are in {told.unit}, those told before in {self._unit}; give them in one unit."
-                )
+                both = f"{told.unit}, those told before in {self._unit}"
+                raise ValueError(f"rewards are in {both}; give them in one unit.")
             self._candidates.compare(told.names, told.table, told.decimal)
             unknown_names(told.names, self._place, alike=unknown == "ignore")
             every = zip(told.names, told.values, told.done, strict=True)
@@ -379,6 +378,9 @@ class Search:
             before = bool(self._some_learned(known=True))
             status = self._status.copy()  # so that all of the table is learned, or nothing
             said = status.tell(len(self._rounds), rows, replace, again)
+            if told.unit != self._unit and self._status.values and any(value == value for value in told.values):
+                units = f"{told.unit or 'no unit'}, those told before in {self._unit or 'none that is known'}"
+                said.append(f"rewards in {units}; check that they are alike.")
             self._status, self._unit = status, told.unit or self._unit
             if ignored:
                 names = listed([*dict.fromkeys(ignored)])

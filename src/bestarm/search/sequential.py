@@ -59,10 +59,8 @@ class SequentialSearch:
         names = None if self.candidates is None else self.candidates.names
         told = measurements(table, names)
         if told.to_come:
-            raise ValueError(
-                f"{told.to_come} rewards are empty, and {self.policy.label} is sequential; fill them in, or write "
-                "failed."
-            )
+            remedy = "fill them in, or write failed"
+            raise ValueError(f"{told.to_come} rewards are empty, and {self.policy.label} is sequential; {remedy}.")
         if any(isinstance(value, Reading) for value in told.values):
             raise ValueError(f"{self.policy.label} cannot weigh rewards by sem, sd or n; leave those columns out.")
         if self.candidates is not None:
@@ -106,10 +104,8 @@ class SequentialSearch:
         if unknown := [name for name in given if name not in wanted]:
             raise ValueError(f"{listed(unknown)} was not asked for, and {own}; tell what the last ask returned.")
         if missing := [name for name in wanted if name not in given]:
-            raise ValueError(
-                f"the rewards of {listed(missing)} are missing, and {own}; add the rows, with the reward `failed` "
-                "where it failed."
-            )
+            remedy = "add the rows, with the reward `failed` where it failed"
+            raise ValueError(f"the rewards of {listed(missing)} are missing, and {own}; {remedy}.")
         for name, count in wanted.items():
             if given[name] != count:
                 raise ValueError(

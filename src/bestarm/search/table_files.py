@@ -14,6 +14,7 @@ from zipfile import ZipFile
 import numpy as np
 import pandas as pd
 
+from bestarm.search.columns import identifies
 from bestarm.search.number_texts import FAILED, GAP_HINTS, GAPS, NOT_DONE, TO_COME, plain_floats
 
 _FIRST = 50  # rows that decide the layout
@@ -59,10 +60,11 @@ def read_table_file(path: str | Path, notes: list[str]) -> TableFile:
     if content.startswith(_NO_TEXT):
         raise ValueError(f"{path} is a spreadsheet or an archive, no text; save it as CSV (UTF-8), or call it .xlsx.")
     try:
-        text = content.decode("utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig")
+        text = content.decode("utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8")
     except UnicodeDecodeError:
         raise ValueError(f"{path} is no text in UTF-8; save it as CSV (UTF-8), not as a spreadsheet.") from None
-    if text.lstrip().startswith(("{", "[{", "<")):
+    text = text.replace("\ufeff", "")  # of each of several files that were put together
+    if re.match(r"\s*(?:\{|\[\s*\{|<[a-z!?])", text, re.IGNORECASE):  # <> stands in a corner of plates
         raise ValueError(f"{path} is JSON, XML or a page of the web, no table; save it as CSV (UTF-8).")
     if "\0" in text:
         raise ValueError(f"{path} has the character U+0000, as UTF-16 without its mark has; save it as CSV (UTF-8).")
@@ -250,7 +252,8 @@ def _checked(table: TableFile, file: str, notes: list[str]) -> TableFile:
     numbers = plain_floats(head[1:]) if plain_floats(head) is None else plain_floats(head)
     if numbers is not None and (len(numbers) > 2 or list(numbers) == [0.0, 1.0]) and np.ptp(np.diff(numbers)) < 1e-9:
         numbers = None  # spectra, and columns that are counted
-    if numbers is not None and len(numbers) > 1 and head[0].casefold() not in ("", *_NAMES):
+    one = numbers is not None and (len(head), len(numbers)) == (2, 1) and table.lines and not identifies(head[0])
+    if numbers is not None and (len(numbers) > 1 or one) and head[0].casefold() not in ("", *_NAMES):
         raise ValueError(
             f"{table.where}: the first row, {', '.join(table.header[:5])}, has numbers in place of a header; write one "
             "above it, such as name,x1,x2."
@@ -264,9 +267,8 @@ def _checked(table: TableFile, file: str, notes: list[str]) -> TableFile:
         table.numbers = {(row, kept.index(column)) for row, column in table.numbers if column in kept}
     for i, label in enumerate(table.header):
         if label in table.header[:i] or (label == "" and i > 0):
-            raise ValueError(
-                f"{table.where}: the column name {label!r} is empty or there twice; give each column its own name."
-            )
+            twice = f"the column name {label!r} is empty or there twice"
+            raise ValueError(f"{table.where}: {twice}; give each column its own name.")
     return table
 
 
@@ -279,12 +281,11 @@ def _read_excel(path: Path, notes: list[str]) -> TableFile:
         book = load_workbook(path, read_only=True, data_only=True)
         for sheet in filter(lambda s: hasattr(s, "reset_dimensions"), book.worksheets):
             sheet.reset_dimensions()  # some writers state sizes that are wrong
-        read = [(s.title, list(enumerate(map(list, getattr(s, "values", ())), 1))) for s in book.worksheets]
+        shown = [s for s in book.worksheets if s.sheet_state == "visible"]
+        read = [(s.title, list(enumerate(map(list, getattr(s, "values", ())), 1))) for s in shown]
     except Exception as error:  # whatever openpyxl raises for a file that is none
         kind = type(error).__name__
-        raise ValueError(
-            f"{path} is no Excel file, or it is damaged ({kind}); save it again as .xlsx or CSV."
-        ) from None
+        raise ValueError(f"{path} is no Excel file, or damaged ({kind}); save it again as .xlsx or CSV.") from None
     filled = [(title, [(i, row) for i, row in values if any(map(_filled, row))]) for title, values in read]
     sheets = [(title, rows) for title, rows in filled if rows]
     if not sheets:
@@ -300,9 +301,10 @@ def _read_excel(path: Path, notes: list[str]) -> TableFile:
     texts = [(line, list(map(_cell, row))) for line, row in full]
     _say_above(path.name, texts[:above], notes)
     empty = {(line, c + 1) for line, row in full[above + 1 :] for c, v in enumerate(row) if v is None}
-    hides = _has_in_sheets(path, rb'hidden="(1|true)"')
-    if empty or hides:
+    hides = _has_inside(path, rb'hidden="(1|true)"')
+    if empty or hides or _has_inside(path, rb'numFmtId="(9|10)"|formatCode="[^"]*%', "xl/styles"):
         sheet, header = load_workbook(path)[title], full[above][0]
+        _refuse_some_percents(path, sheet, header)
         _refuse_lost_cells(path, sheet, header, empty)
         _say_hidden(path.name, sheet, header, notes)
     numbers = [(line, c) for line, row in full for c, v in enumerate(row) if type(v) in (int, float)]  # and not bool
@@ -320,18 +322,25 @@ def _refuse_lost_cells(path: Path, sheet: Any, header: int, empty: set[tuple[int
             raise ValueError(f"{path}: the cells {merged} are merged, which leaves all but one empty; unmerge them.")
     formulas = [cell for cells in sheet.iter_rows(min_row=header + 1) for cell in cells if cell.data_type == "f"]
     formulas = formulas if all((cell.row, cell.column) in empty for cell in formulas) else []
-    if formulas and not _has_in_sheets(path, rf'<c r="{formulas[0].coordinate}"[^>]*t="str"'.encode()):  # an empty text
-        raise ValueError(
-            f"{path}: the formula in {formulas[0].coordinate} was never computed; save the file in a spreadsheet, "
-            "which does so, or give values."
-        )
+    if formulas and not _has_inside(path, rf'<c r="{formulas[0].coordinate}"[^>]*t="str"'.encode()):  # an empty text
+        remedy = "save the file in a spreadsheet, which does so, or give values"
+        raise ValueError(f"{path}: the formula in {formulas[0].coordinate} was never computed; {remedy}.")
 
 
-def _has_in_sheets(path: Path, what: bytes) -> bool:
+def _has_inside(path: Path, what: bytes, where: str = "xl/worksheets/") -> bool:
     """Return whether the text of a sheet matches, since a reader of values alone does not see all of it."""
     with ZipFile(path) as book:
-        sheets = [name for name in book.namelist() if name.startswith("xl/worksheets/")]
-        return any(re.search(what, book.read(name)) for name in sheets)
+        return any(re.search(what, book.read(name)) for name in book.namelist() if name.startswith(where))
+
+
+def _refuse_some_percents(path: Path, sheet: Any, header: int) -> None:
+    """Refuse a column of which some numbers were typed as percents, such as 50%, which is 0.5, beside 25."""
+    for cells in sheet.iter_cols(min_row=header + 1):
+        shown = {"%" in cell.number_format: cell for cell in cells if type(cell.value) in (int, float) and cell.value}
+        if len(shown) > 1:
+            one, other = (f"{cell.coordinate} ({cell.value:g})" for cell in (shown[True], shown[False]))
+            remedy = "give all numbers of a column in one way"
+            raise ValueError(f"{path}: {one} is shown in percent and {other} is not; {remedy}.")
 
 
 def _say_hidden(name: str, sheet: Any, header: int, notes: list[str]) -> None:

@@ -8,7 +8,6 @@ with the value, the rule and the remedy; nothing is dropped in silence. A result
 import csv
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -48,7 +47,7 @@ _TO_COME = {*GAPS, *TO_COME} - {*FAILED}
 _WORDS = {*FAILED, *NOT_DONE, *TO_COME}  # in place of a result
 _BESIDE_SUMMARIES = {"cv", "min", "max", "n"}
 _ODD_UNIT = re.compile(  # of a result: a remark, more numbers, or a letter for a digit
-    r".*[<>].*|.*\s\d.*|x\d.*|.*(?:exclu|outlier|\blod\b|\bloq\b|fail|error).*|of\b.*|o", re.IGNORECASE
+    r".*[<>].*|.*\s\d.*|[xe]\d.*|.*(?:exclu|outlier|\blod\b|\bloq\b|fail|error).*|of\b.*|o", re.IGNORECASE
 )
 _LIMIT = re.compile(r"[<>≤≥]=?\s*[+-]?[\d.,]+")
 _BIG_NUMBER = re.compile(r"\d+\.\d+E\+\d+", re.IGNORECASE)  # what 2310009E13 becomes
@@ -62,24 +61,24 @@ def refuse_summary(where: str, names: Sequence[str]) -> None:
         tail -= 1
     if odd := [name for name, word in zip(names[tail:], words[tail:], strict=True) if word in _SUMMARIES]:
         row = "the last row is" if odd[0] == names[-1] else "one of the last rows is"
-        raise ValueError(
-            f"{where}: {row} called {odd[0]!r}, as a spreadsheet's summary is; delete it, or give the "
-            "candidate another name."
-        )
+        remedy = "delete it, or give the candidate another name"
+        raise ValueError(f"{where}: {row} called {odd[0]!r}, as a spreadsheet's summary is; {remedy}.")
 
 
 def refuse_dates(where: str | Path, genes: Sequence[str]) -> None:
     """Refuse genes into whose names a spreadsheet has put dates."""
     if dates := [gene for gene in genes if DATE.fullmatch(gene) or _BIG_NUMBER.fullmatch(gene)]:
-        raise ValueError(
-            f"{where}: {dates[0]!r} is no gene but a date, into which a spreadsheet turns names such as MARCHF1 and "
-            "SEPTIN2; write the symbols again, as texts."
-        )
+        rule = "into which a spreadsheet turns names such as MARCHF1 and SEPTIN2; write the symbols again, as texts"
+        raise ValueError(f"{where}: {dates[0]!r} is no gene but a date, {rule}.")
+
+
+def is_gap(value: Any) -> bool:
+    return not isinstance(value, str) and pd.api.types.is_scalar(value) and bool(pd.isna(value))
 
 
 def label_of(value: Any) -> str:
     """Return a name as text, empty where there is none; a whole number among gaps has become a float."""
-    if value is None or value is pd.NA or value != value:
+    if is_gap(value):
         return ""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
@@ -126,16 +125,12 @@ def unknown_names(names: Sequence[str], there: Iterable[str], alike: bool = Fals
         near = [(name, spellings[_folded(name)]) for name in unknown if _folded(name) in spellings]
         if near:
             told, meant = near[0]
-            raise ValueError(
-                f"{told if alike else listed(unknown)} is no candidate; {told!r} ({_spelled(told)}) looks like "
-                f"{meant!r} ({_spelled(meant)}): correct the name. A spreadsheet takes zeros off numbers, so that "
-                "it must be given texts."
-            )
+            both = f"{told!r} ({_spelled(told)}) looks like {meant!r} ({_spelled(meant)})"
+            remedy = "correct the name. A spreadsheet takes zeros off numbers, so that it must be given texts"
+            raise ValueError(f"{told if alike else listed(unknown)} is no candidate; {both}: {remedy}.")
         if not alike:
-            raise ValueError(
-                f"{listed(unknown)} is no candidate; correct the name, give it to add_candidates, or leave controls "
-                "out, in tell by unknown='ignore'."
-            )
+            remedy = "correct the name, give it to add_candidates, or leave controls out, in tell by unknown='ignore'"
+            raise ValueError(f"{listed(unknown)} is no candidate; {remedy}.")
 
 
 def _folded(name: str) -> str:
@@ -162,10 +157,9 @@ def by_value(names: Sequence[str], numbers: Sequence[bool], there: Iterable[str]
     for name, number in zip(names, numbers, strict=True):
         same = values.get(Decimal(name), []) if number and name else []
         if len(same) > 1:
-            raise ValueError(
-                f"the name {name} was read as a number, and {' and '.join(same[:2])} both have that value; read "
-                "names as texts: give the file by its path, or read it with dtype=str."
-            )
+            both = f"{' and '.join(same[:2])} both have that value"
+            remedy = "read names as texts: give the file by its path, or read it with dtype=str"
+            raise ValueError(f"the name {name} was read as a number, and {both}; {remedy}.")
         found.append(same[0] if same else name)
     return found
 
@@ -185,7 +179,7 @@ class Measurements:
 
 
 def measurements(
-    table: Any, candidates: Sequence[str] | None = None, results: str | None = None, features: Container[Any] = ()
+    table: Any, candidates: Sequence[str] | None = None, results: str | None = None, features: Iterable[Any] = ()
 ) -> Measurements:
     """Return what a DataFrame or a file says, with a column (or the index) of names and one of rewards (``results``).
 
@@ -200,7 +194,7 @@ def measurements(
     if not isinstance(table, pd.DataFrame):
         raise ValueError(f"tell wants the table that ask returned, rewards filled in, got {type(table).__name__}.")
     header = [str(c) for c in table.columns]
-    given = ", ".join(header)
+    given = " ".join(", ".join(header).split())
     if twice := [str(c) for c in table.columns[table.columns.duplicated()]]:
         raise ValueError(f"the table has two columns {twice[0]!r}; keep one.")
     results = results[0] if isinstance(results, list | tuple) and len(results) == 1 else results
@@ -212,22 +206,20 @@ def measurements(
     if name is None and not own_index and reward is not None:
         others = [i for i in range(len(header)) if i != reward]
         name = _names_among(table, header, others, known, file is not None)
+    if reward is not None and reward == name:
+        raise ValueError(f"results names {header[reward]!r}, the column of names; name that of the rewards.")
     if reward is None:
         like = find_column(header, RESULTS)
         hint = "the column of results" if like is None else f"{header[like]!r}, which looks like it,"
         lacks = f"{'name and ' if name is None and not own_index and file is None else ''}{results or 'reward'}"
-        remedy = f"Rename {hint} reward, or name it by tell(table, results=...)."
-        raise ValueError(
-            f"the table has no column {lacks}; it has: {given}. {'Name one of them.' if results else remedy}"
-        )
+        remedy = "Name one of them." if results else f"Rename {hint} reward, or name it by tell(table, results=...)."
+        raise ValueError(f"the table has no column {lacks}; it has: {given}. {remedy}")
     if name is None and not own_index and len(table):
         raise ValueError(f"the table has no column name; it has: {given}.")
     rewards = [c for c in header if re.match(r"rewards?([ _.]?\d+)?$", c, re.IGNORECASE)]
     if len(rewards) > 1 and results is None:
-        raise ValueError(
-            f"the table has two columns of rewards, {' and '.join(rewards[:2])}; keep one, or give measurements again "
-            "as rows."
-        )
+        remedy = "keep one, or give measurements again as rows"
+        raise ValueError(f"the table has two columns of rewards, {' and '.join(rewards[:2])}; {remedy}.")
     raw = list(table.index if name is None else table.iloc[:, name])
     labels = [label_of(label) for label in raw]
     numbers = [isinstance(v, int | float | np.number) and not isinstance(v, bool) for v in raw]
@@ -240,20 +232,18 @@ def measurements(
         if labels:
             refuse_summary(f"{where}, line {file.lines[-1]}", labels)
     columns = {i: Column.of(header[i], texts_of(table.iloc[:, i])) for i in range(len(header)) if i != name}
-    kinds = str | REAL | np.bool_
-    if odd := [
-        v for v in table.iloc[:, reward] if not isinstance(v, kinds) and not (v is None or v is pd.NA or v is pd.NaT)
-    ]:
-        raise ValueError(
-            f"a reward must be a number, empty while it is to come, got {str(odd[0])!r}, a {type(odd[0]).__name__}; "
-            "correct it."
-        )
+    if odd := [v for v in table.iloc[:, reward] if not isinstance(v, str | REAL | np.bool_) and not is_gap(v)]:
+        got = f"{str(odd[0])!r}, a {type(odd[0]).__name__}"
+        raise ValueError(f"a reward must be a number, empty while it is to come, got {got}; correct it.")
     texts = [" ".join(text.split()) for text in columns[reward].texts]
-    if header[:3] == ["round", "name", "reward"]:  # the history of a search, in which a failure is NaN
+    if header[:3] == ["round", "name", "reward"] and "" in texts:  # the history of a search
+        notes.append(f"{counted(texts.count(''), 'empty reward')} taken for failed, as in the history of a search.")
         texts = [text or "failed" for text in texts]
     number = Column.of(header[reward], truth_as_numbers(["" if t.lower() in _WORDS else t for t in texts]))
-    every = [*(column for i, column in columns.items() if i != reward), number]
+    typed = {i for i in columns if pd.api.types.is_numeric_dtype(table.dtypes.iloc[i])}  # whose points nobody wrote
+    every = [*(column for i, column in columns.items() if i != reward and i not in typed), number]
     decimal = decimal_sign(where, every, file is not None and file.semicolons)
+    columns |= {i: Column.of(header[i], [text.replace(".", decimal) for text in columns[i].texts]) for i in typed}
     kept = [i for i, (label, text) in enumerate(zip(labels, texts, strict=True)) if label or text.lower() not in GAPS]
     if nameless := [texts[i] for i in kept if not labels[i]]:
         raise ValueError(f"the reward {nameless[0]} has no name; name it or delete the row.")
@@ -261,22 +251,21 @@ def measurements(
     values = _results(where, whose, number, decimal, LARGEST_REWARD, notes)
     told = [i for i in kept if texts[i].lower() not in _TO_COME]
     if kept and not told:
-        raise ValueError(
-            f"no row of the table has a reward: all {len(kept)} are still to come. Fill them in, or write failed or "
-            "not done where that is so."
-        )
+        remedy = "Fill them in, or write failed or not done where that is so"
+        raise ValueError(f"no row of the table has a reward: all {len(kept)} are still to come. {remedy}.")
     names = [labels[i] for i in told]
     if candidates is not None:
         names = by_value(names, [numbers[i] for i in told], candidates)
     done = [texts[i].lower() not in NOT_DONE for i in told]
-    beside = [
-        (kind, columns[i])
-        for i, kind in error_columns(header, [header[reward]])
-        if i not in (name, reward) and header[i] not in features
-    ]
-    read = _with_errors(where, values, beside, decimal, labels, notes)
-    to_come, unit = len(kept) - len(told), next(iter(number.units))
-    return Measurements(names, [read[i] for i in told], done, table.iloc[told], decimal, to_come, notes, unit)
+    errors = [(i, kind) for i, kind in error_columns(header, [header[reward]]) if i not in (name, reward)]
+    beside = [(kind, columns[i]) for i, kind in errors if header[i] not in features]
+    read = _with_errors(where, values, beside, decimal, labels, notes, number.unit)
+    used = {str(label).strip().casefold() for label in (*features, *(header[i] for i, _ in errors), "round")}
+    spare = [column.label for i, column in columns.items() if i != reward and any(column.texts)]
+    if spare := [label for label in spare if label.strip().casefold() not in used]:
+        notes.append(f"column{'s' * (len(spare) > 1)} {listed(spare)}: not used.")
+    to_come = len(kept) - len(told)
+    return Measurements(names, [read[i] for i in told], done, table.iloc[told], decimal, to_come, notes, number.unit)
 
 
 def _names_among(
@@ -299,6 +288,7 @@ def _with_errors(
     decimal: str,
     whose: Sequence[str],
     notes: list[str],
+    unit: str,
 ) -> list[float]:
     """Return rewards with the errors that columns tell of them: a standard error or deviation, and a number."""
     told: dict[str, tuple[str, FloatArray]] = {}
@@ -308,16 +298,19 @@ def _with_errors(
             example = next(text for text in column.texts if text)
             raise ValueError(f"{where}: column {column.label!r} has {example!r}, no number; correct or drop it.")
         if not kind and read is not None and not np.isnan(read[0]).all():
-            raise ValueError(
-                f"{where}: column {column.label!r} does not say what error it is; call it sem (of a mean), sd (of one "
-                "measurement) or n (how many measurements), or leave it out."
-            )
+            remedy = "call it sem (of a mean), sd (of one measurement) or n (how many measurements), or leave it out"
+            raise ValueError(f"{where}: column {column.label!r} does not say what error it is; {remedy}.")
         if read is None or not kind:
             continue
         if kind in told:
             raise ValueError(f"{where}: columns {told[kind][0]!r} and {column.label!r} tell the same; leave one out.")
+        if kind != "n" and column.unit not in ("", unit):
+            units = f"{column.unit} and the results in {unit or 'no unit'}"
+            raise ValueError(f"{where}: column {column.label!r} is in {units}; give both in one unit.")
         told[kind] = column.label, read[0]
         notes += read[1]
+        if column.label.casefold() not in ("sem", "sd", "n"):
+            notes.append(f"column {column.label}: taken for the {kind} of the results; rename it if it is not.")
     for kind, (label, found) in told.items():
         wrong = (found < 1.0) | (found % 1.0 > 0.0) if kind == "n" else found < 0.0
         if (wrong := ~np.isnan(values) & (wrong | (found > LARGEST_REWARD))).any():
@@ -339,37 +332,26 @@ def _results(
 ) -> FloatArray:
     """Return results, NaN where there is none; ``whose`` says of each row whose result it is."""
     for who, text in zip(whose, column.texts, strict=True):
-        parsed = column.distinct.get(text)
-        if parsed is not None and (
-            _ODD_UNIT.fullmatch(parsed.unit) or (parsed.around and any(shape.fullmatch(text) for _, shape, _ in SHAPES))
-        ):
-            raise ValueError(f"{who} is {text!r}; give the number alone, or write failed or not done.")
         if _LIMIT.fullmatch(text):
-            raise ValueError(
-                f"{who} is {text!r}, beyond what can be measured; give the limit itself as a number, or write failed."
-            )
+            raise ValueError(f"{who} is {text!r}, beyond what can be measured; give the limit itself, or write failed.")
         if "±" in text or "+/-" in text:
             raise ValueError(f"{who} is {text!r}; give its error in a column of its own, called sem.")
-        odd = column.floats is None and text and text.lower() not in GAPS
-        if odd and column.distinct.get(text) is None:
+        parsed, known = column.distinct.get(text), text in column.distinct
+        odd = parsed is not None and (_ODD_UNIT.fullmatch(parsed.unit) or (parsed.glued and not column.numeric))
+        shaped = known and (parsed is None or parsed.around) and any(shape.fullmatch(text) for _, shape, _ in SHAPES)
+        if odd or shaped:
+            raise ValueError(f"{who} is {text!r}; give the number alone, or write failed or not done.")
+        if known and parsed is None:
             rule = "it must be a number, empty while it is to come, `failed` or `not done`"
             raise ValueError(f"{who} is {text!r}; {rule}. Correct it.")
     read = numbers_of(where, column, decimal, whose)
-    if read is None:
-        raise ValueError(f"{where}: column {column.label!r} has {_odd_text(column)!r}, no number; correct it.")
+    assert read is not None, "whatever is no number was refused"
     notes += read[1]
     if (large := np.abs(read[0]) > largest).any():
         place = int(large.argmax())
         text = column.texts[place]
         raise ValueError(f"{whose[place]} is {text[:20]!r}; it must be at most {largest:g} in size. Rescale it.")
     return read[0]
-
-
-def _odd_text(column: Column) -> str:
-    """Return the text of a column that is most probably wrong: the first with what fewest have around a number."""
-    around = {text: None if p is None else p.around for text, p in column.distinct.items()}
-    counts = Counter(around[text] for text in column.texts if text in around)
-    return min(around, key=lambda text: counts[around[text]], default=next(filter(None, column.texts)))
 
 
 def named_columns(text: str, header: Sequence[str]) -> list[str]:
@@ -426,25 +408,17 @@ def read_wells(path: str | Path, columns: str, notes: list[str]) -> tuple[list[s
     whose = [f"{path}, line {n}: the phenotype of {gene}" for n, gene in zip(table.lines, genes, strict=True)]
     said: list[str] = []
     if odd := [column for column in read[1:] if column.distinct and column.units != read[0].units and read[0].distinct]:
-        raise ValueError(
-            f"{path}: columns {read[0].label!r} and {odd[0].label!r} are replicates in different units, "
-            f"{' and '.join(sorted({*read[0].units, *odd[0].units}))}; give numbers of one unit."
-        )
+        both = f"columns {read[0].label!r} and {odd[0].label!r} are replicates in different units"
+        units = " and ".join(sorted({*read[0].units, *odd[0].units}))
+        raise ValueError(f"{path}: {both}, {units}; give numbers of one unit.")
     found = [_results(str(path), whose, column, decimal, LARGEST_PHENOTYPE, said) for column in read]
     notes += [f"{path.name}: {sentence}" for sentence in said]
     if beside and len(found) > 1:
         notes.append(f"{path.name}: column {beside[0][1].label}: not used, since replicates are there themselves.")
         beside = []
-    told = [_with_errors(str(path), column, beside, decimal, genes, notes) for column in found]
+    pairs = zip(found, read, strict=True)
+    told = [_with_errors(str(path), values, beside, decimal, genes, notes, column.unit) for values, column in pairs]
     return [genes[row] for row in tried], [[column[row] for column in told] for row in tried], to_come
-
-
-def text_of(value: Any) -> str:
-    """Return a cell as text, empty where it is a gap."""
-    if pd.api.types.is_scalar(value) and pd.isna(value):
-        return ""
-    is_float = isinstance(value, float | np.floating | np.integer) or (isinstance(value, int) and abs(value) < 10**300)
-    return repr(float(value)) if is_float else " ".join(str(value).split())
 
 
 def averaged(genes: Sequence[str | None], wells: Sequence[Sequence[float]]) -> tuple[dict[str, float], float]:
