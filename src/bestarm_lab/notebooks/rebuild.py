@@ -141,8 +141,7 @@ def _minutes(stages: Iterable[str]) -> float:
         kind, _, name = stage.partition("@")
         if kind == "rows":
             made = [(name, key, "laptop") for key, one in load_study(name).experiments.items() if not one.measured]
-            known = [costs()[key] for key in made if key in costs()]
-            seconds += len(made) * float(np.mean(known or [0.0])) / 2.0
+            seconds += len(made) * float(np.mean([costs()[key] for key in made if key in costs()] or [0.0])) / 2.0
         else:
             seconds += NOTEBOOK_SECONDS
     return seconds / 60.0
