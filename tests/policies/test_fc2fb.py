@@ -46,9 +46,11 @@ def judge(policy, budget, base, delta0, bandit, replication):
 def test_a_naive_judge_gives_the_same_answers_after_as_many_pulls(policy):
     wrapped, answers = Fc2fb(policy, 600), []
     rows = simulate(
-        wrapped, EASY, Streams(3, EASY.label, np.arange(8)),
+        wrapped,
+        EASY,
+        Streams(3, EASY.label, np.arange(8)),
         metrics={"first": lambda _, best: best[:, 0] + 0.0, "second": lambda _, best: best[:, 1] + 0.0},
-    )  # fmt: skip
+    )
     ends = set()
     for r in range(8):
         answer, pulls, stage = judge(policy, 600, 3, np.exp(-1.0), EASY, r)
