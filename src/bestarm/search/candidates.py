@@ -365,9 +365,10 @@ class Candidates:
         """Refuse features in a told table that are not those of the candidate, beyond the rounding of spreadsheets."""
         place = {name: i for i, name in enumerate(self.names)}
         rows = [(row, name, place[name]) for row, name in enumerate(names) if name in place]
-        header, others = [str(label) for label in table.columns], set(self.table.columns)
+        header, units_there = [str(label) for label in table.columns], self.units
+        others = ["" if label in self.table.columns else label for label in header]
         for label in self.table.columns:
-            place_of = find_column([h if h == label or h not in others else "" for h in header], (label,))
+            place_of = header.index(label) if label in header else find_column(others, (label,))
             if place_of is None:
                 continue
             cells, own = table.iloc[:, place_of], self.table[label].to_numpy()
@@ -377,7 +378,7 @@ class Candidates:
                 texts = truth_as_numbers(texts_of(cells))
                 column, sign = Column.of(label, texts), "." if pd.api.types.is_numeric_dtype(cells) else decimal
                 if read := numbers_of("the table", column, sign):
-                    (unit, *_), known_unit = column.units, self.units.get(label, "")
+                    (unit, *_), known_unit = column.units, units_there.get(label, "")
                     units = (f" {unit}", f" {known_unit}") if unit and known_unit not in ("", unit) else ("", "")
                     pairs = ((name, read[0][row], own[i]) for row, name, i in rows)
                     off = ((n, a, b) for n, a, b in pairs if any(units) or abs(a - b) > max(reach, 1e-6 * abs(b)))

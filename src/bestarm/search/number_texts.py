@@ -66,11 +66,7 @@ SHAPES = (  # of which the last one that fits says what is wrong
     ("a number with something before it", re.compile(rf"(?:CHF|EUR|USD|GBP|pH|kr|Fr|')\.?\s*{_ONE}\W*"), _ALONE),
     ("a number with something after it", re.compile(rf"{_ONE}(?:[-_][^\W\d]+|\(\d+\))"), _ALONE),
     ("a hexadecimal number", re.compile(r"0[xX][0-9A-Fa-f]+"), "give it with decimal digits"),
-    (
-        "a ratio",
-        re.compile(rf"{_ONE}\s*[:/]\s*{_ONE}(?:\s*\(?[vwm]/[vwm]\)?)?"),
-        "give the quotient as one number",
-    ),
+    ("a ratio", re.compile(rf"{_ONE}\s*[:/]\s*{_ONE}(?:\s*\(?[vwm]/[vwm]\)?)?"), "give the quotient as one number"),
     ("a range", re.compile(rf"(?:pH\s*)?{_ONE}\s*(?:[-–—]|\.\.|to|bis)\s*{_ONE}\s*\D*"), f"give its middle, or {_TWO}"),
     ("about a number", re.compile(rf"(?:~|≈|ca\.?|c\.|about|etwa|env\.?)\s*{_ONE}\s*\D*"), "give the number itself"),
     ("a power of ten", _POWER, "write it as 1e3"),

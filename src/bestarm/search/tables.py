@@ -72,13 +72,13 @@ def refuse_dates(where: str | Path, genes: Sequence[str]) -> None:
         raise ValueError(f"{where}: {dates[0]!r} is no gene but a date, {rule}.")
 
 
-def is_gap(value: Any) -> bool:
+def _is_gap(value: Any) -> bool:
     return not isinstance(value, str) and pd.api.types.is_scalar(value) and bool(pd.isna(value))
 
 
 def label_of(value: Any) -> str:
     """Return a name as text, empty where there is none; a whole number among gaps has become a float."""
-    if is_gap(value):
+    if _is_gap(value):
         return ""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
@@ -232,7 +232,7 @@ def measurements(
         if labels:
             refuse_summary(f"{where}, line {file.lines[-1]}", labels)
     columns = {i: Column.of(header[i], texts_of(table.iloc[:, i])) for i in range(len(header)) if i != name}
-    if odd := [v for v in table.iloc[:, reward] if not isinstance(v, str | REAL | np.bool_) and not is_gap(v)]:
+    if odd := [v for v in table.iloc[:, reward] if not isinstance(v, str | REAL | np.bool_) and not _is_gap(v)]:
         got = f"{str(odd[0])!r}, a {type(odd[0]).__name__}"
         raise ValueError(f"a reward must be a number, empty while it is to come, got {got}; correct it.")
     texts = [" ".join(text.split()) for text in columns[reward].texts]
@@ -243,7 +243,8 @@ def measurements(
     typed = {i for i in columns if pd.api.types.is_numeric_dtype(table.dtypes.iloc[i])}  # whose points nobody wrote
     every = [*(column for i, column in columns.items() if i != reward and i not in typed), number]
     decimal = decimal_sign(where, every, file is not None and file.semicolons)
-    columns |= {i: Column.of(header[i], [text.replace(".", decimal) for text in columns[i].texts]) for i in typed}
+    for i in typed if decimal == "," else ():
+        columns[i] = Column.of(header[i], [text.replace(".", ",") for text in columns[i].texts])
     kept = [i for i, (label, text) in enumerate(zip(labels, texts, strict=True)) if label or text.lower() not in GAPS]
     if nameless := [texts[i] for i in kept if not labels[i]]:
         raise ValueError(f"the reward {nameless[0]} has no name; name it or delete the row.")
