@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -110,28 +111,45 @@ def _smoke(paths: Sequence[Path]) -> int:
 
 
 def _run_stages(stages: Sequence[str]) -> tuple[int, list[str]]:
-    """Run stages by DVC, saying before each one which it is and how long the rest takes; return what was skipped."""
+    """Run stages by DVC, saying before each one which it is and how long the rest takes; return what was skipped.
+
+    The notebooks of a study run two at a time, as soon as its rows are there, beside those of the next study.
+    """
     environment = os.environ | {"BESTARM_STORE": str(REBUILD / "store"), "BESTARM_FRESH": "1", "PYTHONUNBUFFERED": "1"}
-    command = ["dvc", "repro", "--force", "--single-item", *stages]
-    began, number, skipped = time.monotonic(), 0, []
-    with subprocess.Popen(
-        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    ) as process:
-        for line in process.stdout or ():
-            if found := re.match(r"Running stage '([^']+)'", line):
-                left = _minutes(stages[stages.index(found[1]) :])
-                number += 1
-                print(
-                    f"[{(time.monotonic() - began) / 60:5.1f} min] stage {number} of {len(stages)}: {found[1]}, "
-                    f"about {left:.0f} minutes left",
-                    flush=True,
-                )
-            elif "SKIPPED" in line or "STAND-IN" in line:
-                skipped.append(line.rstrip())
-                print(line, end="", flush=True)
-            elif line.startswith(("[", "ERROR", "bestarm:", "    ")) or "ailed" in line:
-                print(line, end="", flush=True)
-    return process.returncode, list(dict.fromkeys(skipped))
+    began = time.monotonic()
+    begun: list[str] = []
+    skipped: list[str] = []
+
+    def reproduce(*some: str) -> int:
+        command = ["dvc", "--wait-for-lock", "repro", "--force", "--single-item", *some]
+        with subprocess.Popen(
+            command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        ) as process:
+            for line in process.stdout or ():
+                if found := re.match(r"Running stage '([^']+)'", line):
+                    begun.append(found[1])
+                    rows = [name for name in begun if name.startswith("rows@")][-1:]  # they may be long in coming
+                    left = _minutes(rows + [name for name in stages if name not in begun])
+                    print(
+                        f"[{(time.monotonic() - began) / 60:5.1f} min] stage {len(begun)} of {len(stages)}: {found[1]}, "
+                        f"about {left:.0f} minutes left",
+                        flush=True,
+                    )
+                elif "SKIPPED" in line or "STAND-IN" in line:
+                    skipped.append(line.rstrip())
+                    print(line, end="", flush=True)
+                elif line.startswith(("[", "ERROR", "bestarm:", "    ")) or "ailed" in line:
+                    print(line, end="", flush=True)
+        return process.returncode
+
+    with ThreadPoolExecutor(2) as pool:
+        running = []
+        for study in [name.removeprefix("rows@") for name in stages if name.startswith("rows@")]:
+            if status := reproduce(f"rows@{study}"):
+                return status, skipped
+            notebooks = [name for name in stages if name.startswith(f"{study}@")]
+            running += [pool.submit(reproduce, *half) for half in (notebooks[::2], notebooks[1::2]) if half]
+    return max(one.result() for one in running), list(dict.fromkeys(skipped))
 
 
 def _minutes(stages: Iterable[str]) -> float:
@@ -143,7 +161,7 @@ def _minutes(stages: Iterable[str]) -> float:
             made = [(name, key, "laptop") for key, one in load_study(name).experiments.items() if not one.measured]
             seconds += len(made) * float(np.mean([costs()[key] for key in made if key in costs()] or [0.0])) / 2.0
         else:
-            seconds += NOTEBOOK_SECONDS
+            seconds += NOTEBOOK_SECONDS / 2.0
     return seconds / 60.0
 
 
