@@ -130,11 +130,8 @@ def _run_stages(stages: Sequence[str]) -> tuple[int, list[str]]:
                     begun.append(found[1])
                     rows = [name for name in begun if name.startswith("rows@")][-1:]  # they may be long in coming
                     left = _minutes(rows + [name for name in stages if name not in begun])
-                    print(
-                        f"[{(time.monotonic() - began) / 60:5.1f} min] stage {len(begun)} of {len(stages)}: {found[1]}, "
-                        f"about {left:.0f} minutes left",
-                        flush=True,
-                    )
+                    stage = f"stage {len(begun)} of {len(stages)}: {found[1]}, about {left:.0f} minutes left"
+                    print(f"[{(time.monotonic() - began) / 60:5.1f} min] {stage}", flush=True)
                 elif "SKIPPED" in line or "STAND-IN" in line:
                     skipped.append(line.rstrip())
                     print(line, end="", flush=True)
