@@ -135,7 +135,7 @@ def _run_stages(stages: Sequence[str]) -> tuple[int, list[str]]:
                 elif "SKIPPED" in line or "STAND-IN" in line:
                     skipped.append(line.rstrip())
                     print(line, end="", flush=True)
-                elif line.startswith(("[", "ERROR", "bestarm:", "    ")) or "ailed" in line:
+                elif re.match(r"\[ *\d|ERROR|bestarm:|    ", line) or "ailed" in line:
                     print(line, end="", flush=True)
         return process.returncode
 
