@@ -345,28 +345,6 @@ def test_zero_arms_keep_their_share_in_the_authors_design_alone():
     assert not Gse(40).as_coded().zero_arms_keep_weight
 
 
-def test_kept_rewards_are_those_of_all_stages():
-    """Estimates after each stage against least squares on every reward so far; the pulls are the same."""
-    problem = sphere(3, 12, 4)
-    policy, plain = (Gse(4 * 30, allocation="g-optimal", keeps_rewards=keep) for keep in (True, False))
-    streams = Streams(0, problem.label, np.arange(5))
-    state, pulled = policy.start(problem.arms, streams), problem.arms.no_pulls(5)
-    counts, sums, x = np.zeros((5, 12)), np.zeros((5, 12)), problem.features
-    first = plain.ask(plain.start(problem.arms, streams)).counts
-    np.testing.assert_array_equal(policy.ask(state).counts, first)
-    while not policy.finished(state).all():
-        asked = policy.ask(state)
-        totals = problem.rewards(asked, pulled, streams)
-        before = state.live.copy()
-        policy.tell(state, asked, totals)
-        for r in range(5):
-            np.add.at(counts[r], asked.arms[r], asked.counts[r])
-            np.add.at(sums[r], asked.arms[r], totals[r])
-            theta = np.linalg.lstsq((x.T * counts[r]) @ x, x.T @ sums[r], rcond=None)[0]
-            np.testing.assert_allclose(state.means[r][before[r]], (x @ theta)[before[r]], atol=1e-9)
-            assert (state.means[r][~before[r]] == 0).all()
-
-
 @pytest.mark.parametrize("keeps_rewards", [False, True])
 def test_means_without_features_are_least_squares_on_the_canonical_basis(keeps_rewards):
     """Sequential halving: what features say plays no part."""
