@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from judges import rows, same_runs
+from judges import drive, rows, same_runs
 from refusals import refused, refuses
 from scipy import stats
 
@@ -46,11 +46,11 @@ def random_instance(seed: int, n_arms: int, n_features: int, gap: float = 0.0, n
 EASY = random_instance(11, 5, 3, gap=1.0, n_best=2)
 
 
-def assert_judged(drive, policy: Gifa, problem: LinearBandit, n_replications: int, cap: int) -> int:
+def assert_judged(policy: Gifa, problem: LinearBandit, n_replications: int, cap: int) -> int:
     """Compare the policy with its page, pull by pull; return how many stopped."""
     streams, last = Streams.first(n_replications, seed=SEED, instance=problem.label), problem.features.shape[-2] + 2
     numbers = [*range(policy.n_best + 2), last]  # of the draws: for J, b, c, and the arm to pull
-    return same_runs(drive, gifa, policy, problem, streams, max_pulls=cap, choice=numbers.__getitem__, design=l1_design)
+    return same_runs(gifa, policy, problem, streams, max_pulls=cap, choice=numbers.__getitem__, design=l1_design)
 
 
 def every_mixture(index: str) -> list[Gifa]:
@@ -71,11 +71,11 @@ def every_mixture(index: str) -> list[Gifa]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("index", FEATURE_INDICES + CLASSICAL_INDICES)
-def test_every_mixture_pulls_the_same_arms_as_the_naive_algorithm(drive, index):
+def test_every_mixture_pulls_the_same_arms_as_the_naive_algorithm(index):
     """All 320 combinations of the parts on five arms; some stop, some are cut. More replications are below."""
     mixtures = every_mixture(index)
     cap = {"paired": 50, "individual": 90, "classical": 140, "classical_paired": 70}[index]
-    stopped = [assert_judged(drive, policy, EASY, 1, cap) for policy in mixtures]
+    stopped = [assert_judged(policy, EASY, 1, cap) for policy in mixtures]
     assert 0 < sum(stopped) < len(mixtures)
 
 
@@ -95,10 +95,10 @@ PRESETS = {
 
 @pytest.mark.parametrize("convention", ["as_written", "as_coded"])
 @pytest.mark.parametrize("name", PRESETS)
-def test_presets_agree_with_the_naive_algorithm_to_the_end(drive, name, convention):
+def test_presets_agree_with_the_naive_algorithm_to_the_end(name, convention):
     """The presets in both conventions, three replications until they stop by themselves, on the easy instance."""
     policy = PRESETS[name] if convention == "as_written" else PRESETS[name].as_coded()
-    assert assert_judged(drive, policy, EASY, 3, 5000) == 3
+    assert assert_judged(policy, EASY, 3, 5000) == 3
 
 
 @pytest.mark.parametrize(
@@ -115,20 +115,20 @@ def test_presets_agree_with_the_naive_algorithm_to_the_end(drive, name, conventi
     ],
     ids=["random m=3", "random published", "random m=8", "m=1", "classic", "more features", "epsilon", "settings"],
 )
-def test_other_instances_agree_with_the_naive_algorithm(drive, policy, problem):
+def test_other_instances_agree_with_the_naive_algorithm(policy, problem):
     """More arms, more features than arms, all but two arms wanted, slack, other settings; up to 600 pulls."""
-    assert_judged(drive, policy, problem, 2, 600)
+    assert_judged(policy, problem, 2, 600)
 
 
-def test_features_of_each_replication_agree_with_the_naive_algorithm(drive):
+def test_features_of_each_replication_agree_with_the_naive_algorithm():
     """Four replications, each with its own arms, optimised designs included."""
     rng = np.random.default_rng(8)
     problem = LinearBandit("own arms", rng.standard_normal((4, 5, 3)), rng.standard_normal((4, 3)), SIGMA)
     for policy in (MLinGape(2, selection="optimised", threshold="heuristic"), LinGifa(2, threshold="heuristic")):
-        assert_judged(drive, policy, problem, 4, 300)
+        assert_judged(policy, problem, 4, 300)
 
 
-def test_canonical_features_without_regularisation_give_lucb(drive):
+def test_canonical_features_without_regularisation_give_lucb():
     """Orthogonal arms, rho towards 0, individual indices: the trajectory of LUCB, ties included."""
     problem = LinearBandit("canonical", np.eye(5), np.array([1.0, 0.8, 0.3, 0.0, -0.2]), SIGMA)
     streams = Streams.first(6, seed=SEED, instance=problem.label)
@@ -222,7 +222,7 @@ def test_padding_and_failed_evaluations_teach_nothing():
 
 
 @pytest.mark.parametrize("policy", [MLinGape(2), LinGifa(2, threshold="heuristic"), Lucb(2), Ugape(2)])
-def test_search_goes_on_when_evaluations_fail(drive, policy):
+def test_search_goes_on_when_evaluations_fail(policy):
     """With every third evaluation lost, the first ones included, the right arms are found all the same."""
 
     class Unreliable(LinearBandit):
@@ -347,7 +347,7 @@ def test_as_coded_is_a_set_of_named_deviations():
         assert policy.as_coded().as_coded() == policy.as_coded()
 
 
-def test_authors_ugape_rule_costs_one_pull_more(drive):
+def test_authors_ugape_rule_costs_one_pull_more():
     """tau^UGapE is tested on the indices of before the pull: same answer, one pull later."""
     streams = Streams.first(10, seed=SEED, instance=EASY.label)
     written = drive(Ugape(2), EASY, streams)
@@ -431,9 +431,11 @@ def test_thresholds_have_the_quoted_size():
     assert squared(heuristic_threshold(0.05), 10_000) == pytest.approx(10.5, abs=0.15)
 
 
-def test_thresholds_follow_their_formulas():
-    """Each formula of the paper's Section 5 and Eq. 2, written out."""
-    arms, t, delta, sigma, rho, bound = Arms(np.array([[3.0, 4.0], [0.0, 1.0], [1.0, 1.0]])), 77.0, 0.1, 0.3, 0.2, 2.0
+@pytest.mark.parametrize("delta", [0.01, 0.1])
+def test_thresholds_follow_their_formulas(delta):
+    """Each formula of the paper's Section 5 and Eq. 2, written out, from t = 1 on."""
+    arms, sigma, rho, bound = Arms(np.array([[3.0, 4.0], [0.0, 1.0], [1.0, 1.0]])), 0.3, 0.2, 2.0
+    t = np.array([1.0, 77.0, 1e5])
     written = np.sqrt(2 * np.log(1 / delta) + 2 * np.log(1 + (t + 1) * 25 / (rho * 2))) + np.sqrt(rho) / sigma * bound
     expected = {
         "heuristic": np.sqrt(2 * np.log((np.log(t) + 1) / delta)),
@@ -442,18 +444,6 @@ def test_thresholds_follow_their_formulas():
     }
     for name, value in expected.items():
         threshold = make_threshold(name, arms, delta=delta, sigma=sigma, regulariser=rho, norm_bound=bound)
-        assert threshold(np.array([t]))[0] == pytest.approx(value, rel=1e-12)
+        np.testing.assert_allclose(threshold(t), value, rtol=1e-12)
     others = {"delta": 0.05, "sigma": 0.5, "regulariser": 1.0, "norm_bound": 1.0}
     refuses(lambda: make_threshold("eq3", arms, **others), "must be one of heuristic, eq2, lucb1, got 'eq3'")
-
-
-@pytest.mark.parametrize("name", ["heuristic", "eq2", "lucb1"])
-def test_thresholds_grow_with_time_and_with_confidence(name):
-    """C increases in t and decreases in delta, from t = 1 on."""
-    arms, t = Arms.unstructured(3), np.arange(1.0, 1000.0)
-    strict, loose = (
-        make_threshold(name, arms, delta=delta, sigma=0.5, regulariser=PAPER_REGULARISER, norm_bound=1.0)(t)
-        for delta in (0.01, 0.1)
-    )
-    assert (np.diff(strict) > 0).all()
-    assert (strict > loose).all()

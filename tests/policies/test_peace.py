@@ -102,7 +102,7 @@ def the_draws(bench: Bench, stages):
 
 
 @pytest.mark.parametrize(("seed", "n_arms", "d"), [(0, 8, 5), (1, 16, 4), (2, 9, 12), (3, 30, 3)])
-def test_runs_are_those_of_the_pages(drive, seed, n_arms, d):
+def test_runs_are_those_of_the_pages(seed, n_arms, d):
     """Pull by pull, seven runs: designs of live arms."""
     bandit = problem(seed, n_arms, d)
     streams, n_draws = Streams(0, bandit.label, np.arange(7)), n_arms + 7
@@ -111,7 +111,7 @@ def test_runs_are_those_of_the_pages(drive, seed, n_arms, d):
         draws = the_draws(bench, lambda r: ((r, t) for t in range(n_draws)))
         return draws | {"order": bench.orders(n_arms)}
 
-    same_runs(drive, page.peace_live_arms, Peace(90, solver="optimised"), bandit, streams, draws=by_stage)
+    same_runs(page.peace_live_arms, Peace(90, solver="optimised"), bandit, streams, draws=by_stage)
 
 
 @pytest.mark.parametrize("solver", ["mirror", "optimised"])
