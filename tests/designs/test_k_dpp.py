@@ -129,16 +129,6 @@ def test_how_many_points_the_kernel_chose():
     assert law @ laws.informative(kernel, sets) == pytest.approx(laws.mixture_law(inner, 7, 3) @ np.arange(4))
 
 
-def test_limits_of_the_noise():
-    """With M small all sets are alike; with M large the law is the k-DPP of M."""
-    base = some_kernel(6, 6, 0.0)
-    _, law = laws.subset_law(np.eye(6) + 1e-9 * base, 3)
-    np.testing.assert_allclose(law, 1 / comb(6, 3), rtol=1e-6)
-    np.testing.assert_allclose(
-        laws.subset_law(np.eye(6) + 1e9 * base, 3)[1], laws.subset_law(base, 3)[1], rtol=1e-5, atol=1e-12
-    )
-
-
 @pytest.mark.parametrize("seed", range(8))
 def test_greedy_and_exact_maximum(seed):
     """Greedy is the naive greedy and within (k!)^2 of the maximum, which branch and bound finds."""

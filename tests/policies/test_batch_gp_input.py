@@ -84,7 +84,6 @@ def search(policy: BatchGP, points: np.ndarray, values: np.ndarray):
     ({"rule": UpperBound()}, r"rule must be .* got UpperBound.*; write rule=Hallucinate\(\)"),
 )
 def test_settings_out_of_range_are_refused(settings):
-    """Each error has the setting, its value and what is allowed."""
     BatchGP(**{"label": "x", "batch": 2, "rounds": 2} | settings)
 
 
@@ -153,7 +152,6 @@ test_settings_of_a_model_are_checked_when_it_is_made = each_refused(
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_candidates_that_are_not_finite_are_refused(bad):
-    """The message has the arm and a remedy."""
     settings = ({"x": 0.1, "y": 0.2}, {"x": bad, "y": 0.3})
     refuses(lambda: Candidates(SPACE, settings), rf"arm 1: x must be of Interval.*, got {bad}; change one of the two")
     with pytest.raises(ValueError, match=rf"responses must be finite, got {bad} of arm 4; drop this arm"):
@@ -377,7 +375,6 @@ def test_what_was_not_asked_cannot_be_told(arms, counts, totals, message):
 
 
 def test_padding_may_name_any_arm():
-    """A count of 0 asks for nothing."""
     policy, state = begun()
     forget_asked(state)
     policy.tell(state, Ask(np.array([[-1, 5, 99]]), np.array([[0, 1, 0]])), np.array([[np.inf, 1.0, 1e200]]))

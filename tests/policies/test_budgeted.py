@@ -145,8 +145,11 @@ def test_a_rotation_of_the_features_does_not_matter(name):
 
 
 @each_policy
-def test_failed_evaluations_teach_nothing_and_cost_a_pull(name):
-    """With rewards NaN throughout, the estimates stay as they were and the budget still ends the search."""
+def test_failed_evaluations_cost_a_pull_padding_none_and_neither_teaches(name):
+    """With rewards NaN throughout, the estimates stay as they were and the budget still ends the search.
+
+    Beside them stand arms asked zero times, with a total that is none.
+    """
     problem, streams = problem_for(name), Streams.first(3, seed=SEED, instance="NaN")
     policy = EVERY_POLICY[name](9)
     state, n_pulls = policy.start(problem.arms, streams), 0
@@ -156,33 +159,15 @@ def test_failed_evaluations_teach_nothing_and_cost_a_pull(name):
         if policy.finished(state).all():
             break
         n_pulls += asked.counts.sum()
-        policy.tell(state, asked, np.full(asked.arms.shape, np.nan))
+        wide = Ask(np.pad(asked.arms, ((0, 0), (0, 2))), np.pad(asked.counts, ((0, 0), (0, 2))))
+        policy.tell(state, wide, np.where(wide.counts > 0, np.nan, 99.0))
     assert n_pulls == 27
+    assert (state.spent == 9).all()
     for key, value in before.items():
         np.testing.assert_array_equal(getattr(state, key), value)
     recommended = policy.recommend(state)
     assert recommended.shape == (3, 1)
     assert ((recommended >= 0) & (recommended < 6)).all()
-
-
-@each_policy
-def test_padding_is_not_a_pull(name):
-    """Arms asked zero times teach nothing and cost nothing, whatever stands in their place."""
-    problem, policy = problem_for(name), EVERY_POLICY[name](20)
-    streams = Streams.first(2, seed=SEED, instance="padding")
-    plain, padded = policy.start(problem.arms, streams), policy.start(problem.arms, streams)
-    asked = policy.ask(plain)
-    policy.ask(padded)
-    wide = Ask(np.pad(asked.arms, ((0, 0), (0, 2))), np.pad(asked.counts, ((0, 0), (0, 2))))
-    totals = asked.counts * 0.5
-    policy.tell(plain, asked, totals)
-    np.testing.assert_array_equal(plain.spent, asked.counts.sum(axis=1))
-    policy.tell(padded, wide, np.pad(totals, ((0, 0), (0, 2)), constant_values=(0, 99.0)))
-    for key in ("gram", "means", "totals", "pulls", "spent", "log_volume"):
-        if hasattr(plain, key):
-            np.testing.assert_array_equal(getattr(plain, key), getattr(padded, key))
-    policy.tell(padded, Ask(asked.arms, 0 * asked.counts), 0 * totals)
-    np.testing.assert_array_equal(padded.spent, plain.spent)
 
 
 @each_policy

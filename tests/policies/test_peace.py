@@ -156,8 +156,7 @@ test_budgets_below_the_number_of_stages_are_refused = refused(
 )
 
 
-def test_a_naive_call_of_ask_changes_nothing():
-    """Asking twice gives the same request."""
+def test_asking_twice_gives_the_same_request():
     policy, bandit = Peace(60), problem(5)
     state = policy.start(bandit.arms, Streams.first(3))
     first, second = policy.ask(state), policy.ask(state)

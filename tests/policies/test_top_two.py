@@ -6,7 +6,6 @@ from hills import run
 from refusals import refuses
 from scipy import stats
 
-import bestarm
 from bestarm.interface import Arms, Ask
 from bestarm.lack_of_fit import new_tally
 from bestarm.policies.linear import top_two
@@ -152,4 +151,3 @@ def test_bad_settings_are_refused_and_a_wrong_linear_model_is_no_misfit():
     for sigma in (0.0, -1.0):
         refuses(lambda sigma=sigma: TopTwo(10, sigma), f"sigma must be positive and finite, got {sigma}; give")
     assert new_tally(TopTwo(10, 1.0), Arms(np.ones((4, 1))), 1) is None
-    bestarm.check_policy(TopTwo(30, 0.5))
