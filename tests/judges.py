@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from inspect import signature
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from pandas import DataFrame
@@ -126,6 +126,31 @@ def rows(policy: Any, problem: Any, streams: Streams, **options: Any) -> DataFra
     return simulate(policy, problem, streams, metrics=metrics, **options)
 
 
+class Runs(NamedTuple):
+    """What each replication did: its pulls in order, whether it stopped by itself, what it recommends."""
+
+    pulls: list[list[int]]
+    stopped: np.ndarray
+    recommended: np.ndarray
+    state: Any
+
+
+def drive(policy: Any, problem: Any, streams: Streams, cap: int = 10**9) -> Runs:
+    """Run a plain loop over rounds that keeps the sequence of pulls; each replication is cut at ``cap`` pulls."""
+    state, pulled = policy.start(problem.arms, streams), problem.arms.no_pulls(len(streams.replications))
+    pulls: list[list[int]] = [[] for _ in pulled]
+    going = np.ones(len(pulled), dtype=bool)
+    while True:
+        asked = policy.ask(state)
+        going &= ~policy.finished(state) & (pulled.sum(axis=1) + asked.counts.sum(axis=1) <= cap)
+        if not going.any():
+            return Runs(pulls, policy.finished(state).copy(), policy.recommend(state).copy(), state)
+        asked = Ask(asked.arms, np.where(going[:, None], asked.counts, 0))
+        for own, arms, counts in zip(pulls, *asked, strict=True):
+            own += np.repeat(arms, counts).tolist()
+        policy.tell(state, asked, problem.rewards(asked, pulled, streams))
+
+
 def settings_of(policy: Any, page: Callable[..., Any]) -> dict[str, Any]:
     """Return a policy's settings that a page takes, too: they have the same names."""
     known = {
@@ -134,9 +159,7 @@ def settings_of(policy: Any, page: Callable[..., Any]) -> dict[str, Any]:
     return {name: known[name] for name in signature(page).parameters if name in known}
 
 
-def same_pulls(
-    drive: Any, page: Any, policy: Any, problem: Any, streams: Streams, **others: Any
-) -> tuple[Any, list[Any]]:
+def same_pulls(page: Any, policy: Any, problem: Any, streams: Streams, **others: Any) -> tuple[Runs, list[Any]]:
     """Compare a policy and its page, pull by pull; return the policy's runs and the page's answers.
 
     ``max_pulls`` and ``choice`` are those of a page and of a `Bench`, if given; ``draws`` makes arguments from a bench.
@@ -152,9 +175,9 @@ def same_pulls(
     return fast, answers
 
 
-def same_runs(drive: Any, page: Any, policy: Any, problem: Any, streams: Streams, **others: Any) -> int:
+def same_runs(page: Any, policy: Any, problem: Any, streams: Streams, **others: Any) -> int:
     """Compare a policy and its page, pull by pull and in their answers; return how many replications stopped."""
-    fast, answers = same_pulls(drive, page, policy, problem, streams, **others)
+    fast, answers = same_pulls(page, policy, problem, streams, **others)
     for answer, arms in zip(answers, fast.recommended, strict=True):
         assert sorted(np.atleast_1d(answer)) == sorted(arms)
     return int(fast.stopped.sum())

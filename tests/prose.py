@@ -6,15 +6,15 @@ from typing import Any
 from bestarm_lab.paths import NOTEBOOKS
 
 
-def _cells(study: str, notebook: str) -> Any:
+def cells_of(study: str, notebook: str) -> Any:
     return json.loads((NOTEBOOKS / study / f"{notebook}.ipynb").read_text(encoding="utf-8"))["cells"]
 
 
 def prose(study: str, notebook: str) -> str:
-    cells = _cells(study, notebook)
+    cells = cells_of(study, notebook)
     return " ".join(" ".join("".join(c["source"]).split()) for c in cells if c["cell_type"] == "markdown")
 
 
 def printed(study: str, notebook: str) -> str:
     """Return what the cells of a notebook have printed."""
-    return "".join("".join(o.get("text", "")) for cell in _cells(study, notebook) for o in cell.get("outputs", []))
+    return "".join("".join(o.get("text", "")) for cell in cells_of(study, notebook) for o in cell.get("outputs", []))

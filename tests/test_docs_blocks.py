@@ -61,14 +61,10 @@ def blocks(page: str) -> list[tuple[str, str, str]]:
 PAGES = sorted(str(p.relative_to(ROOT)) for p in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 BLOCKS = [(page, place, *block) for page in PAGES for place, block in enumerate(blocks(page))]
 RUN = {
-    page: [(place, *rest) for _, place, *rest in group]
+    page: kept
     for page, group in groupby(BLOCKS, key=lambda block: block[0])
     if page not in ELSEWHERE
-}
-RUN = {
-    page: kept
-    for page, of in RUN.items()
-    if (kept := [b for b in of if b[1] == "text" or not b[2].startswith(tuple(NOT_RUN))])
+    and (kept := [b for _, *b in group if b[1] == "text" or not b[2].startswith(tuple(NOT_RUN))])
 }
 
 

@@ -226,18 +226,13 @@ def test_midpoints_converge_to_the_average_over_a_rectangle(family):
     np.testing.assert_allclose(np.diff(np.log(errors)) / np.log(2), -2.0, atol=0.1)
 
 
-def gram_of_representatives(kernel, partition, cells):
-    points = partition.representatives(cells)
-    flat = kernel.K(points.reshape(-1, points.shape[-1]))
-    return flat.reshape(len(cells), points.shape[1], len(cells), points.shape[1]).mean(axis=(1, 3))
-
-
 @pytest.mark.parametrize("family", ["rbf", *SMOOTHNESS])
 @pytest.mark.parametrize(("s", "d"), [(1, 1), (10, 1), (4, 2)])
 def test_the_covariance_of_cells_is_positive_semidefinite(family, s, d):
     """All cells of a tree of depth 5 at once, parents among their descendants."""
     partition = Partition(2, s, (0.0,) * d, (1.0,) * d)
-    gram = gram_of_representatives(Stationary(family, 0.1, 0.2), partition, np.arange(63))
+    points = partition.representatives(np.arange(63)).reshape(-1, d)
+    gram = Stationary(family, 0.1, 0.2).K(points).reshape(63, s, 63, s).mean(axis=(1, 3))
     np.testing.assert_allclose(gram, gram.T, rtol=1e-12)
     assert np.linalg.eigvalsh(gram)[0] > -63 * 0.1 * 4 * EPSILON
 

@@ -1,6 +1,7 @@
 """The lock: each package at one version with hashes, as many as needed; conda's environment; the audit."""
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -209,8 +210,8 @@ def test_the_audit_says_what_it_did(tmp_path, pip, audit, status, lines):
     fake.write_text(
         "#!/usr/bin/env bash\n"
         'mkdir -p "$3/bin"\n'
-        f"printf '#!/usr/bin/env bash\\n%s\\n' {shell(pip)} > \"$3/bin/pip\"\n"
-        f"printf '#!/usr/bin/env bash\\n%s\\n' {shell(audit)} > \"$3/bin/pip-audit\"\n"
+        f"printf '#!/usr/bin/env bash\\n%s\\n' {shlex.quote(pip)} > \"$3/bin/pip\"\n"
+        f"printf '#!/usr/bin/env bash\\n%s\\n' {shlex.quote(audit)} > \"$3/bin/pip-audit\"\n"
         'chmod +x "$3/bin/pip" "$3/bin/pip-audit"\n'
     )
     fake.chmod(0o755)
@@ -220,7 +221,3 @@ def test_the_audit_says_what_it_did(tmp_path, pip, audit, status, lines):
     said = found.stdout.splitlines()
     assert said[-len(lines) :] == ([f"audit: {line}" for line in lines] if status == 0 else lines)
     assert len(said) == (len(lines) if status == 0 else 3)
-
-
-def shell(text: str) -> str:
-    return "'" + text.replace("'", "'\\''") + "'"

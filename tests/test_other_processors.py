@@ -62,23 +62,24 @@ def write_rows(folder: Path) -> None:
         rows.to_parquet(folder / f"{study}_{name}.parquet")
 
 
-def under(path: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    if not TRIPLE.startswith("x86_64") or ("AVX2" in path and "+avx2" not in FEATURES):
+@pytest.fixture(scope="module", params=PATHS)
+def elsewhere(request, tmp_path_factory) -> tuple[subprocess.CompletedProcess[str], Path]:
+    """Return a process that has run the tests under another processor's paths, and the folder of its rows."""
+    if not TRIPLE.startswith("x86_64") or ("AVX2" in request.param and "+avx2" not in FEATURES):
         pytest.skip("this processor cannot pass for that one")
-    environment = os.environ | PATHS[path]
+    environment = os.environ | PATHS[request.param]
     unwanted = environment.pop("NPY_DISABLE_CPU_FEATURES", "").split()  # NumPy warns of names that are not here
     environment["NPY_DISABLE_CPU_FEATURES"] = " ".join(name for name in unwanted if __cpu_features__.get(name))
-    return subprocess.run([sys.executable, *arguments], env=environment, capture_output=True, text=True, timeout=600)
+    command, folder = [sys.executable, __file__], tmp_path_factory.mktemp("rows")
+    ran = subprocess.run([*command, str(folder)], env=environment, capture_output=True, text=True, timeout=1200)
+    return ran, folder
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", PATHS)
-def test_models_agree_with_their_judges(path):
+def test_models_agree_with_their_judges(elsewhere):
     """Bit for bit where own kernels promise it, else within rounding."""
-    here = Path(__file__).parent
-    options = ["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:nbval"]
-    ran = under(path, "-m", "pytest", *options, *(str(here / name) for name in TESTS))
-    assert ran.returncode == 0, ran.stdout[-3000:] + ran.stderr[-1000:]
+    ran, _ = elsewhere
+    assert ran.returncode == 0, ran.stdout[-3000:] + ran.stderr[-2000:]
 
 
 @pytest.fixture(scope="module")
@@ -90,17 +91,18 @@ def own_rows(tmp_path_factory) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", PATHS)
-def test_choices_are_the_same_and_numbers_within_rounding(path, own_rows, tmp_path):
+def test_choices_are_the_same_and_numbers_within_rounding(elsewhere, own_rows):
     """Posterior means, searches of GSE, and searches by networks that the fused kernels fit: no value has moved."""
-    ran = under(path, __file__, str(tmp_path))
-    assert ran.returncode == 0, ran.stderr[-2000:]
+    _, folder = elsewhere
     for file in sorted(own_rows.iterdir()):
-        own, other = pd.read_parquet(file), pd.read_parquet(tmp_path / file.name)
+        own, other = pd.read_parquet(file), pd.read_parquet(folder / file.name)
         assert compare_rows(own, other)["moved"] == 0
         whole = own.select_dtypes(exclude="floating").columns  # arms, pulls, rounds, whether a run stopped
         pd.testing.assert_frame_equal(own[whole], other[whole])
 
 
 if __name__ == "__main__":
+    options = ["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:nbval"]
+    status = pytest.main([*options, *(str(Path(__file__).parent / name) for name in TESTS)])
     write_rows(Path(sys.argv[1]))
+    sys.exit(status)

@@ -30,11 +30,21 @@ def cells_of(partition, depth):
     return np.arange(partition.arity**depth) + partition.cell(depth, 0)
 
 
+def pieces(points):
+    """Return into how many parts each side is cut, by the points of a grid."""
+    return [len(np.unique(np.round(x, 9))) for x in points.T]
+
+
 @settings(max_examples=60)
-@given(partition=partitions(), depth=st.integers(0, 4))
+@given(partition=partitions(s=st.integers(1, 40)), depth=st.integers(0, 4))
 def test_cells_are_those_of_the_pages(partition, depth):
-    """Boxes divided again and again along their longest side, the first of those that are equal up to rounding."""
-    cells, tree = cells_of(partition, depth), Tree(partition.arity, 1, partition.lower, partition.upper)
+    """Boxes divided again and again along their longest side, the first of those that are equal up to rounding.
+
+    So are cells into the parts of their representatives, by the prime factors of S, the largest first.
+    """
+    cells = cells_of(partition, depth)
+    tree = Tree(partition.arity, partition.n_representatives, partition.lower, partition.upper)
+    assert pieces(partition.representatives(cells[-1:])[0]) == pieces(tree.points(int(cells[-1])))
     cells = cells[:: 1 + len(cells) // 40]
     expected = [tree.box(int(c)) for c in cells]
     for ours, theirs in zip(partition.bounds(cells), zip(*expected, strict=True), strict=True):
@@ -95,50 +105,24 @@ def test_the_root_has_no_parent_and_methods_keep_the_shape_of_what_they_are_give
         assert partition.parent(cells).shape == shape
 
 
-@settings(max_examples=40)
-@given(st.integers(2, 5), st.integers(1, 30), st.integers(0, 8), st.floats(0, 0.999), st.floats(-2, 2))
-def test_on_an_interval_the_representatives_are_the_centres_of_s_equal_parts(arity, s, depth, place, low):
-    """a + (i - 1/2)(b - a)/S."""
-    partition = Partition(arity, s, (low,), (low + 1.5,))
-    cell = np.array(partition.cell(depth, int(place * arity**depth)))
-    a, b = (float(corner[0]) for corner in partition.bounds(cell))
-    expected = [a + (i - 0.5) * (b - a) / s for i in range(1, s + 1)]
-    np.testing.assert_allclose(partition.representatives(cell)[:, 0], expected, rtol=0, atol=1e-13)
-
-
 @settings(max_examples=80)
 @given(partition=partitions(s=st.integers(1, 40)), depth=st.integers(0, 6), place=st.floats(0, 0.999))
 def test_representatives_are_the_centres_of_a_grid_of_equal_parts(partition, depth, place):
-    """A full grid with equal steps, half a step from each face: so the parts have equal volume and fill the cell."""
+    """A full grid with equal steps, half a step from each face: so the parts have equal volume and fill the cell.
+
+    On an interval they are a + (i - 1/2)(b - a)/S.
+    """
     cell = np.array(partition.cell(depth, int(place * partition.arity**depth)))
     lower, upper = partition.bounds(cell)
-    found = (partition.representatives(cell) - lower) / (upper - lower)
-    assert ((found > 0) & (found < 1)).all()
-    pieces = [len(np.unique(np.round(found[:, j], 6))) for j in range(partition.n_dimensions)]
-    assert np.prod(pieces) == partition.n_representatives
-    grid = np.meshgrid(*((np.arange(n) + 0.5) / n for n in pieces), indexing="ij")
-    expected = np.stack([g.ravel() for g in grid], axis=1)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
-    np.testing.assert_allclose(found.mean(axis=0), 0.5, atol=1e-9)
+    points = partition.representatives(cell)
+    found = (points - lower) / (upper - lower)
+    numbers = pieces(np.round(found, 6))
+    assert np.prod(numbers) == partition.n_representatives
+    grid = np.meshgrid(*((np.arange(n) + 0.5) / n for n in numbers), indexing="ij")
+    expected = lower + np.stack([g.ravel() for g in grid], axis=1) * (upper - lower)
+    np.testing.assert_allclose(points, expected, rtol=0, atol=1e-13)
     single = replace(partition, n_representatives=1)  # the centre
-    assert single.representatives(cell).shape == (1, partition.n_dimensions)
-    np.testing.assert_allclose(single.representatives(cell)[0], partition.centres(cell), rtol=0, atol=1e-14 * 20)
-
-
-@pytest.mark.parametrize(
-    ("s", "upper", "pieces"),
-    [
-        (4, (1.0, 1.0), (2, 2)),
-        (6, (1.0, 1.0), (3, 2)),  # 3 first, on the first of equal sides; then 2 on the other, now the longer
-        (6, (1.0, 4.0), (1, 6)),
-        (5, (1.0, 1.0), (5, 1)),
-        (8, (1.0, 1.0, 1.0), (2, 2, 2)),
-        (12, (1.0, 2.0), (2, 6)),  # 3 on the longer side leaves 2/3 of it, so 2 on the other and 2 again on it
-    ],
-)
-def test_prime_factors_cut_the_longest_side_left(s, upper, pieces):
-    points = Partition(2, s, (0.0,) * len(upper), upper).representatives(np.array(0))
-    assert tuple(len(np.unique(np.round(points[:, j], 9))) for j in range(len(upper))) == pieces
+    np.testing.assert_allclose(single.representatives(cell), [partition.centres(cell)], rtol=0, atol=1e-14 * 20)
 
 
 @settings(max_examples=40)

@@ -206,7 +206,6 @@ def test_records_on_the_way_add_rows_and_change_none(every):
 
 
 def test_progress_is_reported_each_round():
-    """Called with 1, 2, 3, ... after each round."""
     rounds = []
     simulate(Script((3, 5)), PROBLEM, streams_of(2), metrics=METRICS, on_round=rounds.append)
     assert rounds == [1, 2, 3, 4, 5]

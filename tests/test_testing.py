@@ -250,7 +250,4 @@ OVERWRITES = mistaken("Overwrites", tell=overwriting)
     ids=lambda case: getattr(case, "__name__", type(case).__name__) if not isinstance(case, str) else "",
 )
 def test_each_mistake_is_told_by_its_own_line(policy, message):
-    with pytest.raises(AssertionError, match=message) as caught:
-        bestarm.check_policy(policy)
-    assert "\n" not in str(caught.value)
-    assert str(caught.value).endswith(".")
+    refuses(lambda: bestarm.check_policy(policy), rf"({message}).*\.$", AssertionError)

@@ -1,8 +1,7 @@
 """The page and the notebook on what to use have the numbers that were measured; the default is what the rule takes."""
 
-import json
-
 import pandas as pd
+from prose import prose
 from titles import titled
 
 from benchmarks.what_to_use import POLICIES
@@ -14,7 +13,7 @@ from bestarm.search.choices import DEFAULT, Choice
 from bestarm.search.parser import SCREEN_POLICY
 from bestarm.search.search import Search
 from bestarm_lab.notebooks.section import markdown_table
-from bestarm_lab.paths import FIGURES, NOTEBOOKS, ROOT
+from bestarm_lab.paths import FIGURES, ROOT
 
 MEASURED = measured()
 TABLE = summary(MEASURED.runs, MEASURED.data)
@@ -81,8 +80,7 @@ def test_where_the_default_is_within_one_standard_error_of_the_best():
 
 BARREL = pd.read_csv(FIGURES / "oae" / "what_to_use" / "tab_barrel.csv")
 COST = pd.read_csv(ROOT / "benchmarks" / "what_to_use_cost.csv").set_index("policy")
-CELLS = json.loads((NOTEBOOKS / "oae" / "what_to_use.ipynb").read_text(encoding="utf-8"))["cells"]
-TEXT = " ".join(" ".join("".join(c["source"]).split()) for c in CELLS if c["cell_type"] == "markdown")
+TEXT = prose("oae", "what_to_use")
 PAGE_TEXT = " ".join(PAGE.split())
 OURS = list(dict.fromkeys(MEASURED.runs["policy"]))
 

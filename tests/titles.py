@@ -8,7 +8,6 @@ predicate over the figure's CSV, of which a line makes a test that ``test_titles
 """
 
 import importlib.util
-import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,16 +16,17 @@ from pathlib import Path
 from types import ModuleType
 
 import pandas as pd
+from prose import cells_of
 
-from bestarm_lab.paths import FIGURES, NOTEBOOKS
+from bestarm_lab.paths import FIGURES
 from bestarm_lab.quoted import Quoted, quoted
 from bestarm_lab.study_packages import study_names
 
 
 def code_cells(study: str, notebook: str) -> list[str]:
     """Return the code of each cell of a notebook, on one line; texts that stand on several lines are joined."""
-    cells = json.loads((NOTEBOOKS / study / f"{notebook}.ipynb").read_text(encoding="utf-8"))["cells"]
-    return [" ".join("".join(c["source"]).split()).replace('" "', "") for c in cells if c["cell_type"] == "code"]
+    cells = [cell for cell in cells_of(study, notebook) if cell["cell_type"] == "code"]
+    return [" ".join("".join(cell["source"]).split()).replace('" "', "") for cell in cells]
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from itertools import product
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refuses
@@ -45,23 +44,6 @@ def test_replications_have_their_own_arms():
     found = diverse_batch(features, sets, scores, available, order, 4, 1.0, "rbf")
     for r in range(3):
         assert found[r].tolist() == one_batch(features[sets[r]], scores[r], 4, 1.0, "rbf", available[r], order[r])
-
-
-def test_scores_and_diversity_are_one_augmented_kernel():
-    """log det K_aug[B] = sum of scores / lambda + log det K[B], 1e-9; so greedy determinants of K_aug are the batch."""
-    rng = np.random.default_rng(1)
-    features, scores, weight = rng.standard_normal((8, 2)), rng.standard_normal(8), 0.7
-    matrix = kernel_matrix(features, "direction")
-    augmented = matrix * np.exp((scores[:, None] + scores) / (2 * weight))
-    for batch in ([0, 1, 2], [3, 5, 7], [1, 4, 6]):
-        at = np.ix_(batch, batch)
-        expected = scores[batch].sum() / weight + np.linalg.slogdet(matrix[at])[1]
-        assert np.linalg.slogdet(augmented[at])[1] == pytest.approx(expected, abs=1e-9)
-    greedy: list[int] = []
-    while len(greedy) < 5:
-        left = [a for a in range(8) if a not in greedy]
-        greedy.append(max(left, key=lambda a: np.linalg.slogdet(augmented[np.ix_([*greedy, a], [*greedy, a])])[1]))
-    assert one_batch(features, scores, 5, weight) == greedy
 
 
 def test_on_a_line_the_printed_kernel_sees_signs_alone():

@@ -29,17 +29,19 @@ def naive(features, budget, regulariser=1.0, intercept=False):
     return pulls
 
 
-@pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("regulariser", [1.0, 0.01, 30.0])
-def test_against_plain_inversions(regulariser, intercept):
+@settings(max_examples=60)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    shape=st.tuples(st.integers(1, 8), st.integers(1, 8)),
+    budget=st.integers(1, 30),
+    regulariser=st.sampled_from([1.0, 0.01, 30.0]),
+    intercept=st.booleans(),
+)
+def test_against_plain_inversions(seed, shape, budget, regulariser, intercept):
     """Arms in general position, more and fewer of them than features."""
-    rng = np.random.default_rng(SEED)
-    for n_arms, d in ((2, 3), (4, 2), (7, 3), (6, 8)):
-        features = rng.standard_normal((n_arms, d))
-        np.testing.assert_array_equal(
-            one_row(features, 25, regulariser=regulariser, intercept=intercept),
-            naive(features, 25, regulariser, intercept),
-        )
+    features = np.random.default_rng(seed).standard_normal(shape)
+    pulls = one_row(features, budget, regulariser=regulariser, intercept=intercept)
+    np.testing.assert_array_equal(pulls, naive(features, budget, regulariser, intercept))
 
 
 @settings(max_examples=60)
@@ -73,22 +75,6 @@ def test_long_budgets_do_not_reach_the_optimal_design():
     assert np.median(at_5000) > 1.5
     assert np.median(at_5000) > 0.9 * np.median(at_200)
     assert excess(np.eye(4), one_row(np.eye(4), 400)) == pytest.approx(1.0)
-
-
-@settings(max_examples=50)
-@given(seed=st.integers(0, 2**32 - 1), n_arms=st.integers(1, 8), d=st.integers(1, 5), budget=st.integers(1, 30))
-def test_order_and_axes_do_not_matter(seed, n_arms, d, budget):
-    """Arms of general position in another order, rotated, with a column of zeros, or with larger units."""
-    rng = np.random.default_rng(seed)
-    features = rng.standard_normal((n_arms, d))
-    pulls = one_row(features, budget)
-    assert pulls.sum() == budget
-    order = rng.permutation(n_arms)
-    np.testing.assert_array_equal(one_row(features[order], budget), pulls[order])
-    turned = features @ np.linalg.qr(rng.standard_normal((d, d)))[0]
-    np.testing.assert_array_equal(one_row(turned, budget), pulls)
-    np.testing.assert_array_equal(one_row(np.column_stack([features, np.zeros(n_arms)]), budget), pulls)
-    np.testing.assert_array_equal(one_row(10 * features, budget, regulariser=100.0), pulls)
 
 
 def test_dead_arms_do_not_matter():

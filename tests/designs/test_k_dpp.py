@@ -129,16 +129,6 @@ def test_how_many_points_the_kernel_chose():
     assert law @ laws.informative(kernel, sets) == pytest.approx(laws.mixture_law(inner, 7, 3) @ np.arange(4))
 
 
-def test_limits_of_the_noise():
-    """With M small all sets are alike; with M large the law is the k-DPP of M."""
-    base = some_kernel(6, 6, 0.0)
-    _, law = laws.subset_law(np.eye(6) + 1e-9 * base, 3)
-    np.testing.assert_allclose(law, 1 / comb(6, 3), rtol=1e-6)
-    np.testing.assert_allclose(
-        laws.subset_law(np.eye(6) + 1e9 * base, 3)[1], laws.subset_law(base, 3)[1], rtol=1e-5, atol=1e-12
-    )
-
-
 @pytest.mark.parametrize("seed", range(8))
 def test_greedy_and_exact_maximum(seed):
     """Greedy is the naive greedy and within (k!)^2 of the maximum, which branch and bound finds."""
@@ -204,8 +194,32 @@ def test_the_whole_set():
         assert sorted(sample(some_kernel(5, 3), 5, Streams.first(1))[0].tolist()) == [0, 1, 2, 3, 4]
 
 
+INDEFINITE = np.array([[1.0, 0.9, -0.9], [0.9, 1.0, 0.9], [-0.9, 0.9, 1.0]])  # its 2 x 2 determinants are positive
 test_bad_kernels_are_refused = refused(
     lambda call: call(Streams.first(1)),
+    (lambda s: sample_exact(INDEFINITE, 2, s), "not positive semi-definite: .* -0.8.* Add jitter"),
+    (lambda s: sample_exact(np.stack([np.eye(3), INDEFINITE]), 2, Streams.first(2)), "not positive semi-definite"),
+    *[
+        (call, "not positive semi-definite: its smallest eigenvalue is -0.8, its largest 1.9. Add jitter")
+        for k in (2, 3)
+        for call in (
+            lambda s, k=k: sample_chain(INDEFINITE, k, s),
+            lambda s, k=k: greedy_map(INDEFINITE, k),
+            lambda s, k=k: greedy_map(np.stack([np.eye(3), INDEFINITE]), k),
+            lambda s, k=k: laws.max_determinant(INDEFINITE, k),
+            lambda s, k=k: laws.subset_law(INDEFINITE, k),
+            lambda s, k=k: laws.low_rank(INDEFINITE),
+        )
+    ],
+    (lambda s: greedy_map(np.eye(3), 2.0), "k must be a whole number from 1 to 3, .* got 2.0; give such an int"),
+    (lambda s: sample_exact(np.eye(3), True, s), "k must be a whole number from 1 to 3, .* got True"),
+    (lambda s: laws.subset_law(np.eye(3), "2"), "k must be a whole number from 1 to 3, .* got '2'"),
+    (lambda s: laws.sample_mixture(np.ones((1, 3)), 2.0, s), "k must be a whole number from 1 to 3, .* got 2.0"),
+    (lambda s: sample_chain(np.eye(3), 2, s, n_steps=-1), "n_steps must be a whole number of at least 0, got -1"),
+    (lambda s: sample_chain(np.eye(3), 2, s, n_steps=1.5), "n_steps must be a whole number .* got 1.5; None takes"),
+    (lambda s: greedy_map(np.empty((0, 0)), 1), r"kernel must have at least one point, got shape \(0, 0\)"),
+    (lambda s: laws.max_determinant(np.eye(3), 4), "k must be a whole number from 1 to 3, the size of the kernel"),
+    (lambda s: greedy_map(np.array([[np.inf]]), 1), "finite"),
     (lambda s: sample_exact(np.ones((4, 4)), 2, s), "exceeds the rank of the kernel, 1"),
     (lambda s: greedy_map(np.ones((4, 4)), 2), "only 1 points"),
     (lambda s: laws.subset_law(np.ones((4, 4)), 2), "exceeds the rank"),

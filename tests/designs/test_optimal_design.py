@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refused, refuses
-from scipy import optimize
 
 from bestarm.designs import optimal_design as design_steps
 from bestarm.designs.optimal_design import DesignRule, optimal_design
@@ -52,19 +51,6 @@ def test_the_support_has_full_leverage(start):
     found = optimal_design(x, everything(x), DesignRule(start=start, tolerance=1e-4, max_steps=20000))
     for s in range(20):
         assert leverages(x[s], found.weights[s])[found.weights[s] > 1e-3].min() > 5 * (1 - 0.05)
-
-
-def test_determinant_is_that_of_a_general_solver():
-    for seed in range(3):
-        x = unit_arms(seed, 1, 9, 3)
-        found = optimal_design(x, everything(x), EXACT).weights[0]
-
-        def loss(w, x=x):
-            return -np.linalg.slogdet((x[0].T * w) @ x[0])[1]
-
-        limits = {"bounds": [(0, 1)] * 9, "constraints": {"type": "eq", "fun": lambda w: w.sum() - 1}}
-        judge = optimize.minimize(loss, np.full(9, 1 / 9), options={"maxiter": 500, "ftol": 1e-12}, **limits)
-        assert loss(found) == pytest.approx(judge.fun, abs=1e-3)
 
 
 def test_independent_arms_have_the_uniform_design():

@@ -12,7 +12,6 @@ from bestarm.designs.rounding import round_design, swap, uniform_counts, whiten
 from bestarm.streams import Streams
 
 SEED = 20261121
-EXACT = ("apportionment", "multinomial", "allen-zhu")
 
 
 def rounded(weights, budget, method="apportionment", *, n_rows=1, time=0, **options):
@@ -30,11 +29,6 @@ def random_design(seed: int, n_arms: int, n_unused: int = 0) -> np.ndarray:
     weights = rng.dirichlet(rng.choice([0.2, 1.0, 20.0], size=n_arms)) + 1e-4
     weights[rng.choice(n_arms, size=min(n_unused, n_arms - 1), replace=False)] = 0.0
     return weights / weights.sum()
-
-
-def leverages(features, pulls):
-    """Return x' V^-1 x of every arm, V = sum N x x'."""
-    return np.einsum("ik,kl,il->i", features, np.linalg.inv((features.T * pulls) @ features), features)
 
 
 def adams(weights, budget):
@@ -63,24 +57,6 @@ def test_apportionment_spends_the_budget_and_is_efficient(seed, n_arms, n_unused
         np.testing.assert_array_equal(pulls, adams(weights, budget))
 
 
-@settings(max_examples=60)
-@given(**designs, budget=st.integers(1, 200), shift=st.integers(0, 2**32 - 1))
-def test_order_of_the_arms_does_not_matter(seed, n_arms, n_unused, budget, shift):
-    weights = random_design(seed, n_arms, n_unused)
-    order = np.random.default_rng(shift).permutation(n_arms)
-    for method in ("apportionment", "ceiling"):
-        turned, plain = (rounded(w, budget, method)[0] for w in (weights[order], weights))
-        np.testing.assert_array_equal(turned, plain[order])
-
-
-@settings(max_examples=60)
-@given(seed=st.integers(0, 2**32 - 1), n_arms=st.integers(2, 8), budget=st.integers(8, 200))
-def test_apportionment_is_monotone(seed, n_arms, budget):
-    """More budget never takes a pull away (no Alabama paradox: it is a divisor method)."""
-    weights = random_design(seed, n_arms)
-    assert (rounded(weights, budget + 1)[0] >= rounded(weights, budget)[0]).all()
-
-
 def test_whole_quotas_are_kept():
     """Weights that are multiples of 1/n need no rounding, though 100 * 0.07 exceeds 7 in floating point.
 
@@ -92,29 +68,6 @@ def test_whole_quotas_are_kept():
         whole = np.array([hundredths, 100 - hundredths])
         for method in ("apportionment", "ceiling"):
             np.testing.assert_array_equal(rounded(whole / 100, 100, method)[0], whole)
-
-
-def test_leverage_of_the_rounded_design():
-    """At most n / (n - |S| + 1) times the design's, hence at most (1 + |S|/n) times from n = |S| (|S| - 1) on."""
-    rng = np.random.default_rng(SEED)
-    for _ in range(200):
-        d = rng.integers(1, 5)
-        features, weights = rng.standard_normal((8, d)), random_design(int(rng.integers(2**32)), 8, 3)
-        size = np.count_nonzero(weights)
-        for budget in (size, size + 3, 2 * size, size * (size - 1), 500):
-            ratio = leverages(features, rounded(weights, budget)[0]) / leverages(features, budget * weights)
-            assert ratio.max() <= budget / (budget - size + 1) * (1 + 1e-9)
-            if budget >= size * (size - 1):
-                assert ratio.max() <= (1 + size / budget) * (1 + 1e-9)
-
-
-def test_the_simpler_bound_fails_for_small_budgets():
-    """Five copies of one direction share an optimal weight of 1/2: with n = |S| = 6 the ratio is 3, not 1 + 6/6."""
-    features, weights = np.eye(2)[[0, 1, 1, 1, 1, 1]], np.array([0.5, 0.1, 0.1, 0.1, 0.1, 0.1])
-    (pulls,) = rounded(weights, 6)
-    np.testing.assert_array_equal(pulls, 1)
-    ratio = leverages(features, pulls).max() / leverages(features, 6 * weights).max()
-    assert ratio == pytest.approx(3.0)
 
 
 def test_a_budget_below_the_support_keeps_the_largest_weights():
@@ -179,11 +132,6 @@ def test_whitening():
     whitened = whiten(features, weights, 17)
     assert whitened.shape == (9, 3)
     np.testing.assert_allclose((whitened.T * (17 * weights)) @ whitened, np.eye(3), atol=1e-12)
-    np.testing.assert_allclose(
-        np.sum(whitened**2, axis=1),
-        np.einsum("ik,kl,il->i", features, np.linalg.pinv(17 * (features.T * weights) @ features), features),
-        rtol=1e-7,
-    )
 
 
 def test_swaps_keep_their_promise():
@@ -281,7 +229,8 @@ def test_swaps_never_unbalance(seed, n_arms, n_unused, shape, budget, e):
     features = rng.standard_normal((n_arms, min(rank, d))) @ rng.standard_normal((min(rank, d), d))
     features[rng.integers(n_arms)] = 0.0
     weights = random_design(seed, n_arms, n_unused)
-    (start,), (pulls,) = (rounded(weights, budget, m, features=features, epsilon=epsilon) for m in EXACT[::2])
+    (start,) = rounded(weights, budget)
+    (pulls,) = rounded(weights, budget, "allen-zhu", features=features, epsilon=epsilon)
     assert pulls.sum() == budget
     assert (pulls >= 0).all()
     assert (pulls[weights == 0] == 0).all()
@@ -297,15 +246,6 @@ def test_swaps_repair_an_allocation_that_does_not_span():
     assert pulls[2] == 1
     spanning = rounded(weights, 9, "allen-zhu", features=features)
     np.testing.assert_array_equal(spanning, rounded(weights, 9))
-
-
-def test_swaps_do_not_depend_on_the_axes():
-    rng = np.random.default_rng(SEED)
-    features, weights = rng.standard_normal((10, 3)), rng.dirichlet(np.ones(10))
-    pulls = rounded(weights, 14, "allen-zhu", features=features, epsilon=0.05)
-    assert not np.array_equal(pulls, rounded(weights, 14))
-    turned = features @ np.linalg.qr(rng.standard_normal((3, 3)))[0] * 7
-    np.testing.assert_array_equal(rounded(weights, 14, "allen-zhu", features=turned, epsilon=0.05), pulls)
 
 
 @settings(max_examples=100)

@@ -3,7 +3,7 @@
 import GPy
 import numpy as np
 import pytest
-from refusals import each_refused
+from refusals import each_refused, refused
 from scipy import stats
 
 from bestarm.interface import Arms, take_rows
@@ -196,6 +196,18 @@ def test_slice_samples_without_data_have_the_prior():
     samples = slice_sweeps(np.zeros(3), *nothing, 0.0, table, 6000, key, 0, 0)[100::6]
     for i, (shape, rate) in enumerate((priors.signal, priors.lengthscale, priors.noise)):
         assert stats.kstest(np.exp(samples[:, i]), stats.gamma(shape, scale=1 / rate).cdf).pvalue > 1e-3
+
+
+test_arms_that_cannot_be_taken_for_known_are_refused = refused(
+    lambda arms, counts: FiniteGP.start(Arms(candidates()), 1, 5).condition(np.array(arms), np.array(counts)),
+    ([[40]], [[1]], "arm 40 does not exist: arms are 0, ..., 39; tell what was asked"),
+    ([[-1]], [[1]], "arm -1 does not exist"),
+    ([[3, 10**7]], [[1, 1]], "arm 10000000 does not exist"),
+    ([[3, 4]], [[1, -1]], "counts must be at least 0, got -1; tell what was asked"),
+    ([[3, 4]], [[1]], r"arms and counts must have shape \(1, b\), got \(1, 2\) and \(1, 1\)"),
+    ([[3], [4]], [[1], [1]], r"arms and counts must have shape \(1, b\), got \(2, 1\)"),
+    ([[3.0]], [[1]], "arms must be whole numbers, got an array of float64; tell what was asked"),
+)
 
 
 test_bad_input_is_refused = each_refused(

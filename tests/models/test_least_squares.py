@@ -1,7 +1,6 @@
 """Least squares from counts and totals: against NumPy, and where V is singular."""
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -28,11 +27,18 @@ def by_pseudo_inverse(features, live, counts, totals):
     return means
 
 
+shapes = st.tuples(st.integers(1, 9), st.integers(1, 7), st.integers(1, 7))
+
+
 @settings(max_examples=60)
-@given(seed=st.integers(0, 2**32 - 1), n_arms=st.integers(1, 9), d=st.integers(1, 7), rank=st.integers(1, 7))
-def test_projection_equals_the_pseudo_inverse(seed, n_arms, d, rank):
-    """Also where the arms that were pulled span less than the live ones, or no arm was pulled."""
-    features, live, counts, totals = random_case(seed, 3, n_arms, d, rank)
+@given(seed=st.integers(0, 2**32 - 1), shape=shapes, scale=st.sampled_from([1e-6, 1.0, 1e6]))
+def test_projection_equals_the_pseudo_inverse(seed, shape, scale):
+    """Also where the arms that were pulled span less than the live ones, or no arm was pulled.
+
+    The rank is judged relative to the longest arm.
+    """
+    features, live, counts, totals = random_case(seed, 3, *shape)
+    features *= scale
     found = least_squares_means(features, np.arange(3), live, counts, totals)
     expected = by_pseudo_inverse(features, live, counts, totals)
     np.testing.assert_allclose(found, expected, atol=1e-7 * (1 + np.abs(expected).max()))
@@ -49,17 +55,6 @@ def test_failed_evaluations_and_dead_arms_are_left_out():
     expected = least_squares_means(features, np.arange(5), live, without, np.nan_to_num(totals))
     np.testing.assert_array_equal(found, expected)
     assert (found[:, 1] == 0).all()
-
-
-TURN = np.linalg.qr(np.random.default_rng(2).standard_normal((5, 5)))[0]
-
-
-@pytest.mark.parametrize("change", [TURN, 1e-6 * np.eye(5), 1e6 * np.eye(5)], ids=["rotation", "small", "large"])
-def test_a_rotation_and_the_scale_of_the_features_do_not_matter(change):
-    """The rank is judged relative to the longest arm."""
-    features, live, counts, totals = random_case(5, 20, 8, 5, 4)
-    first, second = (least_squares_means(f, np.arange(20), live, counts, totals) for f in (features, features @ change))
-    np.testing.assert_allclose(first, second, atol=1e-9)
 
 
 def test_replications_do_not_depend_on_those_before_them():

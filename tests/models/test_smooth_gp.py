@@ -5,6 +5,7 @@ import pytest
 from refusals import refused
 from scipy.stats import multivariate_normal
 
+from bestarm.kernels import Stationary
 from bestarm.models import smooth_gp
 from bestarm.models.smooth_gp import UNIFORM, Believer, Posterior, SmoothGP
 
@@ -13,13 +14,6 @@ X = RNG.uniform(size=(30, 4))
 Y = np.sin(4.0 * X[:, 0]) + X[:, 1]
 Y = (Y - Y.mean()) / Y.std()
 FAMILIES = pytest.mark.parametrize("family", ["matern52", "rbf"])
-
-
-def naive_kernel(family, a, b):
-    r = np.sqrt(((a[:, None] - b) ** 2).sum(axis=2))
-    if family == "rbf":
-        return np.exp(-0.5 * r**2)
-    return (1.0 + np.sqrt(5.0) * r + 5.0 * r**2 / 3.0) * np.exp(-np.sqrt(5.0) * r)
 
 
 @FAMILIES
@@ -33,7 +27,7 @@ def test_the_likelihood_is_that_of_a_normal_vector_and_its_gradient_is_right(fam
     z = X / np.exp(theta[1:-1])
     signal = np.exp(theta[0])
     noise = variances + shares * np.exp(theta[-1])
-    covariance = signal * naive_kernel(family, z, z) + (noise + 1e-8 * signal) * np.eye(30)
+    covariance = Stationary(family, signal).K(z) + (noise + 1e-8 * signal) * np.eye(30)
     density = multivariate_normal(np.zeros(30), covariance).logpdf(Y)
     assert value - 15.0 * np.log(1.0 / (2.0 * np.pi)) == pytest.approx(-density, rel=1e-9)
     for i in range(len(theta)):
@@ -49,8 +43,8 @@ def test_the_posterior_is_that_of_the_formula(family):
     new = RNG.uniform(size=(12, 4))
 
     def direct(known, y):
-        k = posterior.signal * naive_kernel(family, known / posterior.scales, known / posterior.scales)
-        across = posterior.signal * naive_kernel(family, new / posterior.scales, known / posterior.scales)
+        kernel, scaled = Stationary(family, posterior.signal), known / posterior.scales
+        k, across = kernel.K(scaled), kernel.K(new / posterior.scales, scaled)
         solved = np.linalg.solve(k + (posterior.noise + 1e-8 * posterior.signal) * np.eye(len(known)), across.T)
         return solved.T @ y, posterior.signal - (across * solved.T).sum(axis=1)
 

@@ -28,7 +28,7 @@ from bestarm.policies.gaussian.batch_rules import (
 )
 from bestarm.policies.gaussian.gp_acquisition import est_width, estimate_maximum, maximum_by_integral, relevance_region
 from bestarm.policies.gaussian.gp_state import LOG, GPModel, recommendations
-from bestarm.policies.gaussian.local_penalty import log_softplus, mean_gradient, mean_weights
+from bestarm.policies.gaussian.local_penalty import log_softplus, mean_gradient
 from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
@@ -184,16 +184,12 @@ def test_greedy_maximisation_is_pure_exploration(make):
         assert state.log[r, LOG.index("informative")] == pytest.approx(float(informative(kernel, arms[r, 1:])))
 
 
-def test_exact_maximisation_is_not_below_greedy():
-    """On 60 arms the determinant of `ExactMap` is the largest one; 500 are too many."""
-    policy = batch_gp.ucb_dpp_max(BATCH, 5, model=KNOWN)
+def test_exact_maximisation_finds_the_largest_determinant():
+    """On 60 arms; 500 are too many."""
     exact = batch_gp.BatchGP("exact", BATCH, 5, KDpp(sampler=ExactMap()), KNOWN)
-    state = after(policy, 2)
+    state = after(exact, 2)
     n = state.n_known.copy()
-    policy.ask(state)
-    greedy = state.log[:, LOG.index("log_det")].copy()
     arms = exact.ask(state).arms
-    assert (state.log[:, LOG.index("log_det")] >= greedy - 1e-9).all()
     for r in range(5):
         kernel = posterior_kernel(state, r, n[r] + 1)
         np.testing.assert_array_equal(np.sort(arms[r, 1:]), max_determinant(kernel, BATCH - 1))
@@ -223,17 +219,8 @@ def test_batches_have_the_law_of_the_k_dpp(sampler):
     assert stats.chi2.sf(distance, freedom) > 1e-3
 
 
-def test_regions():
-    """The definitions, and who is always in; the region of the code lies in that of the text."""
-    state = after(policies()[0], 3)
-    for r in range(5):
-        means, deviations = state.means[r], np.sqrt(state.variances[r])
-        lowest = (means - 1.5 * deviations).max()
-        for reach in (1.5, 3.0):
-            region = relevance_region(means, state.variances[r], 1.5, reach)
-            np.testing.assert_array_equal(region, np.flatnonzero(means + reach * deviations >= lowest))
-            assert (means - 1.5 * deviations).argmax() in region
-            assert (means + 1.5 * deviations).argmax() in region
+def test_regions_of_the_code_and_of_the_text():
+    """That of the code lies in that of the text."""
     for make in (batch_gp.ucb_dpp_max, batch_gp.ucb_dpp_sample):
         sizes = []
         for policy in (make(BATCH, 5, model=KNOWN), make(BATCH, 5, model=KNOWN).as_coded()):
@@ -347,7 +334,7 @@ def test_estimates_of_the_maximum():
 
 
 def test_local_penalty():
-    """Gradient by differences; weights of the mean; no arm twice when all is known. See also test_local_penalty.py."""
+    """Gradient by differences; no arm twice when all is known. See also test_local_penalty.py."""
     rng = np.random.default_rng(0)
     seen, weights, lengthscales = rng.random((6, 2)), rng.standard_normal(6), np.array([0.3, 0.6])
 
@@ -365,13 +352,8 @@ def test_local_penalty():
     np.testing.assert_allclose(ascent, [(other[0] - other[1]) / 2e-5, (other[2] - other[3]) / 2e-5], rtol=1e-5)
     assert squared == pytest.approx((gradient**2).sum())
     np.testing.assert_allclose(log_softplus(np.array([-50.0, 0.0, 50.0])), [-50, np.log(np.log(2)), np.log(50)])
-    state, found = run(batch_gp.lp_ucb(BATCH, 5, model=KNOWN), hills(sigma=0.0), Streams.first(5))
+    found = run(batch_gp.lp_ucb(BATCH, 5, model=KNOWN), hills(sigma=0.0), Streams.first(5))[1]
     assert all(len(set(batch)) == BATCH for arms in found[1:] for batch in arms)
-    n = int(state.n_known[0])
-    k = state.points[0].T[state.conditioned[0, :n]]
-    gram = np.exp(-0.5 * (((k[:, None] - k[None]) / 0.3) ** 2).sum(axis=-1)) + 0.01 * np.eye(n)
-    own = mean_weights(state.rows[0], state.pivots[0], state.conditioned[0, :n], state.rewards[0, :n])
-    np.testing.assert_allclose(own, np.linalg.solve(gram, state.rewards[0, :n]), rtol=1e-6, atol=1e-8)
 
 
 def test_thompson_draws_have_the_posterior_as_law():

@@ -5,9 +5,9 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from judges import rows, same_runs
+from judges import drive, rows, same_runs
 from refusals import refused, refuses
 from scipy import stats
 
@@ -46,11 +46,11 @@ def random_instance(seed: int, n_arms: int, n_features: int, gap: float = 0.0, n
 EASY = random_instance(11, 5, 3, gap=1.0, n_best=2)
 
 
-def assert_judged(drive, policy: Gifa, problem: LinearBandit, n_replications: int, cap: int) -> int:
+def assert_judged(policy: Gifa, problem: LinearBandit, n_replications: int, cap: int) -> int:
     """Compare the policy with its page, pull by pull; return how many stopped."""
     streams, last = Streams.first(n_replications, seed=SEED, instance=problem.label), problem.features.shape[-2] + 2
     numbers = [*range(policy.n_best + 2), last]  # of the draws: for J, b, c, and the arm to pull
-    return same_runs(drive, gifa, policy, problem, streams, max_pulls=cap, choice=numbers.__getitem__, design=l1_design)
+    return same_runs(gifa, policy, problem, streams, max_pulls=cap, choice=numbers.__getitem__, design=l1_design)
 
 
 def every_mixture(index: str) -> list[Gifa]:
@@ -71,11 +71,11 @@ def every_mixture(index: str) -> list[Gifa]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("index", FEATURE_INDICES + CLASSICAL_INDICES)
-def test_every_mixture_pulls_the_same_arms_as_the_naive_algorithm(drive, index):
+def test_every_mixture_pulls_the_same_arms_as_the_naive_algorithm(index):
     """All 320 combinations of the parts on five arms; some stop, some are cut. More replications are below."""
     mixtures = every_mixture(index)
     cap = {"paired": 50, "individual": 90, "classical": 140, "classical_paired": 70}[index]
-    stopped = [assert_judged(drive, policy, EASY, 1, cap) for policy in mixtures]
+    stopped = [assert_judged(policy, EASY, 1, cap) for policy in mixtures]
     assert 0 < sum(stopped) < len(mixtures)
 
 
@@ -95,10 +95,10 @@ PRESETS = {
 
 @pytest.mark.parametrize("convention", ["as_written", "as_coded"])
 @pytest.mark.parametrize("name", PRESETS)
-def test_presets_agree_with_the_naive_algorithm_to_the_end(drive, name, convention):
+def test_presets_agree_with_the_naive_algorithm_to_the_end(name, convention):
     """The presets in both conventions, three replications until they stop by themselves, on the easy instance."""
     policy = PRESETS[name] if convention == "as_written" else PRESETS[name].as_coded()
-    assert assert_judged(drive, policy, EASY, 3, 5000) == 3
+    assert assert_judged(policy, EASY, 3, 5000) == 3
 
 
 @pytest.mark.parametrize(
@@ -115,20 +115,20 @@ def test_presets_agree_with_the_naive_algorithm_to_the_end(drive, name, conventi
     ],
     ids=["random m=3", "random published", "random m=8", "m=1", "classic", "more features", "epsilon", "settings"],
 )
-def test_other_instances_agree_with_the_naive_algorithm(drive, policy, problem):
+def test_other_instances_agree_with_the_naive_algorithm(policy, problem):
     """More arms, more features than arms, all but two arms wanted, slack, other settings; up to 600 pulls."""
-    assert_judged(drive, policy, problem, 2, 600)
+    assert_judged(policy, problem, 2, 600)
 
 
-def test_features_of_each_replication_agree_with_the_naive_algorithm(drive):
+def test_features_of_each_replication_agree_with_the_naive_algorithm():
     """Four replications, each with its own arms, optimised designs included."""
     rng = np.random.default_rng(8)
     problem = LinearBandit("own arms", rng.standard_normal((4, 5, 3)), rng.standard_normal((4, 3)), SIGMA)
     for policy in (MLinGape(2, selection="optimised", threshold="heuristic"), LinGifa(2, threshold="heuristic")):
-        assert_judged(drive, policy, problem, 4, 300)
+        assert_judged(policy, problem, 4, 300)
 
 
-def test_canonical_features_without_regularisation_give_lucb(drive):
+def test_canonical_features_without_regularisation_give_lucb():
     """Orthogonal arms, rho towards 0, individual indices: the trajectory of LUCB, ties included."""
     problem = LinearBandit("canonical", np.eye(5), np.array([1.0, 0.8, 0.3, 0.0, -0.2]), SIGMA)
     streams = Streams.first(6, seed=SEED, instance=problem.label)
@@ -222,7 +222,7 @@ def test_padding_and_failed_evaluations_teach_nothing():
 
 
 @pytest.mark.parametrize("policy", [MLinGape(2), LinGifa(2, threshold="heuristic"), Lucb(2), Ugape(2)])
-def test_search_goes_on_when_evaluations_fail(drive, policy):
+def test_search_goes_on_when_evaluations_fail(policy):
     """With every third evaluation lost, the first ones included, the right arms are found all the same."""
 
     class Unreliable(LinearBandit):
@@ -264,54 +264,20 @@ def test_lemma_1_the_ugape_rule_is_never_the_later_one(drawn):
         assert mth <= max(B[i][j] for i in arms if i not in J)
 
 
-@given(state_of_knowledge)
-def test_triangle_inequality_orders_the_indices(drawn):
-    """Paired indices are at most individual ones; individual widths are at most the classical ones, arm by arm."""
-    gram, means, scale, _, _, _ = some_state(drawn)
-    for i, j in product(range(len(means)), repeat=2):
-        paired = gifa_round.gap_index(gram, means, scale, True, i, j)
-        individual = gifa_round.gap_index(gram, means, scale, False, i, j)
-        assert paired <= individual + 1e-12 * (1 + abs(individual))
+@given(st.integers(0, 2**32 - 1), st.integers(2, 6), st.integers(1, 6), st.floats(0.01, 10))
+def test_lemma_11_other_pulls_only_help(seed, n_arms, n_features, rho):
+    """The norm of every x is at most what it would be had only the pulls of one arm been made.
 
-
-pulled_arms = st.tuples(st.integers(0, 2**32 - 1), st.integers(2, 6), st.integers(1, 6), st.floats(0.01, 10))
-
-
-def some_design(drawn) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return gram, pulls, features and pulled arms after a random number of pulls."""
-    seed, n_arms, n_features, rho = drawn
+    Of x_a itself that is |x_a| / sqrt(N_a |x_a|^2 + rho): the only use of Lemma 2.
+    """
     rng = np.random.default_rng(seed)
     x = rng.standard_normal((n_arms, n_features))
     arms = rng.integers(n_arms, size=int(rng.integers(1, 60)))
     gram, _, pulls = learned(x, rho, arms, np.zeros(len(arms)))
-    return gram, pulls, x, arms
-
-
-@given(pulled_arms)
-def test_lemma_2_holds_along_the_pulled_arm(drawn):
-    """Its only use: the norm of x_a is at most |x_a| / sqrt(N_a |x_a|^2 + rho), so at most 1 / sqrt(N_a)."""
-    gram, pulls, x, _ = some_design(drawn)
-    squared_norms = (x**2).sum(axis=1)
-    bound = squared_norms / (pulls * squared_norms + drawn[-1])
-    assert (np.diag(gram) <= bound * (1 + 1e-9)).all()
-    assert (np.sqrt(np.diag(gram)[pulls > 0]) <= (1 + 1e-9) / np.sqrt(pulls[pulls > 0])).all()
-
-
-def test_lemma_2_fails_across_the_pulled_arm():
-    """As stated, for every y, it is false: y orthogonal to the only pulled arm keeps the norm |y| / sqrt(rho)."""
-    rho, n = 0.5, 1000
-    gram, _, _ = learned(np.eye(2), rho, np.zeros(n, dtype=int), np.zeros(n))
-    assert np.sqrt(gram[1, 1]) == pytest.approx(1 / np.sqrt(rho), rel=1e-12)
-    assert np.sqrt(gram[1, 1]) > 40 / np.sqrt(n + rho)
-
-
-@given(pulled_arms)
-def test_lemma_11_other_pulls_only_help(drawn):
-    """The norm of every x is at most what it would be had only the pulls of one arm been made."""
-    gram, pulls, x, _ = some_design(drawn)
-    for a in range(len(x)):
-        alone, _ = direct(x, drawn[-1], np.where(np.arange(len(x)) == a, pulls, 0), np.zeros(len(x)))
+    for a in range(n_arms):
+        alone, _ = direct(x, rho, np.where(np.arange(n_arms) == a, pulls, 0), np.zeros(n_arms))
         assert (np.diag(gram) <= np.diag(alone) * (1 + 1e-9)).all()
+        assert gram[a, a] <= x[a] @ x[a] / (pulls[a] * x[a] @ x[a] + rho) * (1 + 1e-9)
 
 
 @given(state_of_knowledge)
@@ -326,53 +292,6 @@ def test_lemma_9_bounds_the_mth_largest_index_of_an_arm_that_is_not_among_the_be
     for i in np.argsort(-mu)[m:]:
         mth = gifa_round.mth_largest_gap(gram, estimated, scale, paired, i, np.empty(m))
         assert mth >= np.sort(mu)[-m] - mu[i] - 1e-9
-
-
-def test_confidence_event_and_lemmas_4_and_5_on_whole_runs(drive):
-    """With Eq. 2 every index bounds its gap at every round; then Lemma 4 holds, and Lemma 5 for largest variance."""
-    problem = classic_instance(4, 2, np.pi / 3)
-    policy = MLinGape(2, selection="largest_variance")
-    mu = problem.means[0]
-    gap = np.where(mu >= np.sort(mu)[-2], mu - np.sort(mu)[-3], np.sort(mu)[-2] - mu)
-    n_rounds = 0
-
-    def check(state) -> None:
-        nonlocal n_rounds
-        if not state.initialised:
-            return
-        n_rounds += 1
-        t = state.pulls.sum(axis=1)
-        c = state.threshold(t.astype(float))
-        for r, (b, k) in enumerate(state.pair):
-            width = np.sqrt(np.diag(state.gram[r])[:, None] + np.diag(state.gram[r])[None, :] - 2 * state.gram[r])
-            indices = state.means[r][:, None] - state.means[r][None, :] + c[r] * SIGMA * width
-            assert (mu[:, None] - mu[None, :] <= indices + 1e-12).all()
-            w = c[r] * SIGMA * width[b, k]
-            if not state.stopped[r]:
-                assert indices[k, b] <= min(-max(gap[b], gap[k]) + 2 * w, 0) + w + 1e-9
-            assert (state.pulls[r] - 1 <= 4 * SIGMA**2 * c[r] ** 2 * (gap / 3) ** -2.0).all()
-
-    run = drive(policy, problem, Streams.first(20, seed=SEED, instance=problem.label), on_round=check)
-    assert n_rounds > 100
-    assert run.stopped.all()
-    assert correct(problem, run.recommended).all()
-
-
-@given(state_of_knowledge)
-def test_greedy_rule_is_the_pull_that_leaves_the_smallest_variance(drawn):
-    """The closed form in arm space against the inverse of the design after each possible pull."""
-    gram, _, _, _, _, _ = some_state(drawn)
-    rng = np.random.default_rng(drawn[0])
-    n_arms = len(gram)
-    x = np.linalg.cholesky(gram + 1e-9 * np.eye(n_arms))  # features with V = I and this Gram matrix
-    gram = x @ x.T
-    b, c = rng.permutation(n_arms)[:2]
-    pulls, first, chosen = np.ones((1, n_arms), dtype=np.int64), np.zeros(1, dtype=np.int64), np.zeros((1, 1), int)
-    greedy = gifa_round.SELECTION["greedy"]
-    gifa_round.select(gram[None], pulls, np.array([[b, c]]), greedy, np.uint64(1), first, np.zeros(1, bool), chosen)
-    d = x[b] - x[c]
-    left = [d @ np.linalg.inv(np.eye(n_arms) + np.outer(x_a, x_a)) @ d for x_a in x]
-    assert left[chosen[0, 0]] == pytest.approx(min(left), rel=1e-6, abs=1e-12)
 
 
 @pytest.mark.parametrize("problem", [EASY, published_random_instance(), random_instance(6, 6, 8)])
@@ -395,20 +314,6 @@ def test_ties_are_broken_uniformly():
         assert stats.chisquare(np.bincount(chosen, minlength=4)).pvalue > 1e-3
     took_b = (asked.arms[:, 0] == state.pair[:, 0]).sum()
     assert stats.binomtest(int(took_b), n).pvalue > 1e-3
-
-
-@settings(max_examples=20)
-@given(seed=st.integers(0, 2**32 - 1), values=st.lists(st.integers(0, 2), min_size=1, max_size=6))
-def test_random_argmax_returns_a_largest_allowed_value(seed, values):
-    """Never a forbidden place, never a smaller value."""
-    rng = np.random.default_rng(seed)
-    allowed = rng.random(len(values)) < 0.6
-    allowed[rng.integers(len(values))] = True
-    array = np.array(values, dtype=float)
-    for time in range(5):
-        i = gifa_round.random_argmax(array, allowed, np.uint64(seed), 0, time, 3)
-        assert allowed[i]
-        assert array[i] == array[allowed].max()
 
 
 def test_presets_are_the_rows_of_table_1():
@@ -442,7 +347,7 @@ def test_as_coded_is_a_set_of_named_deviations():
         assert policy.as_coded().as_coded() == policy.as_coded()
 
 
-def test_authors_ugape_rule_costs_one_pull_more(drive):
+def test_authors_ugape_rule_costs_one_pull_more():
     """tau^UGapE is tested on the indices of before the pull: same answer, one pull later."""
     streams = Streams.first(10, seed=SEED, instance=EASY.label)
     written = drive(Ugape(2), EASY, streams)
@@ -506,14 +411,6 @@ def test_features_help_when_arms_share_them():
     assert stats.ttest_rel(linear, classical, alternative="less").pvalue < 1e-3
 
 
-def test_slack_ends_the_search_earlier():
-    """With epsilon as large as the largest gap no arm is wrong, and the search ends sooner on the same noise."""
-    streams = Streams.first(20, seed=SEED, instance=EASY.label)
-    strict, slack = (rows(MLinGape(2, epsilon=epsilon), EASY, streams)["pulls"] for epsilon in (0.0, 0.5))
-    assert (slack <= strict).all()
-    assert slack.sum() < strict.sum()
-
-
 def squared(threshold, t: float) -> float:
     """Return C^2 at time t."""
     return float(threshold(np.array([t]))[0] ** 2)
@@ -534,9 +431,11 @@ def test_thresholds_have_the_quoted_size():
     assert squared(heuristic_threshold(0.05), 10_000) == pytest.approx(10.5, abs=0.15)
 
 
-def test_thresholds_follow_their_formulas():
-    """Each formula of the paper's Section 5 and Eq. 2, written out."""
-    arms, t, delta, sigma, rho, bound = Arms(np.array([[3.0, 4.0], [0.0, 1.0], [1.0, 1.0]])), 77.0, 0.1, 0.3, 0.2, 2.0
+@pytest.mark.parametrize("delta", [0.01, 0.1])
+def test_thresholds_follow_their_formulas(delta):
+    """Each formula of the paper's Section 5 and Eq. 2, written out, from t = 1 on."""
+    arms, sigma, rho, bound = Arms(np.array([[3.0, 4.0], [0.0, 1.0], [1.0, 1.0]])), 0.3, 0.2, 2.0
+    t = np.array([1.0, 77.0, 1e5])
     written = np.sqrt(2 * np.log(1 / delta) + 2 * np.log(1 + (t + 1) * 25 / (rho * 2))) + np.sqrt(rho) / sigma * bound
     expected = {
         "heuristic": np.sqrt(2 * np.log((np.log(t) + 1) / delta)),
@@ -545,18 +444,6 @@ def test_thresholds_follow_their_formulas():
     }
     for name, value in expected.items():
         threshold = make_threshold(name, arms, delta=delta, sigma=sigma, regulariser=rho, norm_bound=bound)
-        assert threshold(np.array([t]))[0] == pytest.approx(value, rel=1e-12)
+        np.testing.assert_allclose(threshold(t), value, rtol=1e-12)
     others = {"delta": 0.05, "sigma": 0.5, "regulariser": 1.0, "norm_bound": 1.0}
     refuses(lambda: make_threshold("eq3", arms, **others), "must be one of heuristic, eq2, lucb1, got 'eq3'")
-
-
-@pytest.mark.parametrize("name", ["heuristic", "eq2", "lucb1"])
-def test_thresholds_grow_with_time_and_with_confidence(name):
-    """C increases in t and decreases in delta, from t = 1 on."""
-    arms, t = Arms.unstructured(3), np.arange(1.0, 1000.0)
-    strict, loose = (
-        make_threshold(name, arms, delta=delta, sigma=0.5, regulariser=PAPER_REGULARISER, norm_bound=1.0)(t)
-        for delta in (0.01, 0.1)
-    )
-    assert (np.diff(strict) > 0).all()
-    assert (strict > loose).all()

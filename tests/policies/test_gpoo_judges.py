@@ -161,20 +161,6 @@ def test_gp_tree_is_its_page(as_coded):
         assert recommended[r, -1] == (first if as_coded else answer)
 
 
-SWITCHES = "noise_in_width root_divided_first late_children late_beta width_before constant_beta independent_cells"
-DEVIATIONS = dict.fromkeys(SWITCHES.split(), True) | {"theta": 0.5, "delta_scale": 3.0, "model_noise_variance": 0.005}
-DEVIATIONS |= {"beta": "as_coded", "recommendation": "at_expansion"}
-
-
-@pytest.mark.parametrize("name", DEVIATIONS)
-def test_each_deviation_alone_changes_something(name):
-    """Over twenty runs on f3 either the evaluations or the recommendations differ."""
-    bandit = reward_function("f3")
-    cells, recommended, _ = trace(Gpoo("GPOO", 60), bandit, n=20)
-    other_cells, other, _ = trace(Gpoo("GPOO", 60, **{name: DEVIATIONS[name]}), bandit, n=20)
-    assert (cells != other_cells).any() or (recommended != other).any()
-
-
 GRIDS = [
     GridSearch("UCB", 40, order="upper_bound"),
     GridSearch("random", 40, order="random", by_posterior=False),

@@ -2,8 +2,9 @@
 
 import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import fields
-from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 import pytest
@@ -104,7 +105,8 @@ def others(name: str, setting: str) -> list[Any]:
     return found
 
 
-class Problem(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Problem:
     """What is searched, its rewards given arms, shape (R, b), and the round; replications and rounds to compare."""
 
     arms: Any
@@ -150,7 +152,7 @@ def binary(rewards: Any) -> Any:
 
 
 LINEAR, FLAT = noisy(CLOUD @ THETA), noisy(np.zeros(14), 0.0)
-ARMS = [
+ARMS = (
     Problem(Arms(CLOUD), LINEAR),
     Problem(Arms(CLOUD), binary(LINEAR)),
     Problem(Arms(CLOUD), failing(LINEAR)),
@@ -164,16 +166,16 @@ ARMS = [
     Problem(Arms(CLOUD[:5]), noisy(np.arange(5.0), 0.0)),
     Problem(Arms(APART), noisy([9.0, 0.0, 0.0, 0.1], 0.01)),
     Problem(Arms(WIDE), noisy(WIDE @ np.arange(6.0), 0.1)),
-]
-STOPPING = [Problem(Arms(MANY), noisy(0.3 * MANY @ THETA), 400, 150)]
-CELLS = [
+)
+STOPPING = (Problem(Arms(MANY), noisy(0.3 * MANY @ THETA), 400, 150),)
+CELLS = (
     Problem(Partition(arity=2, n_representatives=4), noisy(np.sin(np.arange(14.0)))),
     Problem(Partition(arity=3, n_representatives=3), FLAT),
     Problem(Partition(arity=2, n_representatives=4), failing(noisy(np.sin(np.arange(14.0))))),
-]
+)
 
 
-def problems(name: str, setting: str) -> list[Problem]:
+def problems(name: str, setting: str) -> tuple[Problem, ...]:
     """Return what a constructor's policy searches."""
     if setting in ("stop", "index_time_ahead"):
         return STOPPING
@@ -203,6 +205,12 @@ def outcome(policy: Any, problem: Problem, digits: bool = False) -> Any:
     return found
 
 
+@cache
+def usual(name: str, given: frozenset[tuple[str, Any]], problem: Problem, digits: bool) -> Any:
+    """Return the outcome that other values of a setting are compared with."""
+    return outcome(made(name, dict(given)), problem, digits)
+
+
 def idle(name: str, setting: str, given: dict[str, Any]) -> str | None:
     """Return which values changed nothing beside what is given, or None if one did, or all are refused."""
     tried, digits = [], (name, setting) in ROUNDING
@@ -213,7 +221,7 @@ def idle(name: str, setting: str, given: dict[str, Any]) -> str | None:
             continue
         tried.append(value)
         for problem in problems(name, setting):
-            if outcome(policy, problem, digits) != outcome(made(name, given), problem, digits):
+            if outcome(policy, problem, digits) != usual(name, frozenset(given.items()), problem, digits):
                 return None
     return f"{name}({setting}=...) of {tried} is what it is without" if tried else None
 

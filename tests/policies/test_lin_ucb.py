@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from judges import Bench, rows, settings_of
+from judges import drive, rows, same_pulls
 from judges import general as instance
 from refusals import refused
 from scipy import stats
@@ -28,11 +28,9 @@ def first(values, among=None):
     return int(np.flatnonzero(values > values.max() - 1e-9)[0])
 
 
-def page_of(problem, streams, policy) -> list[int]:
-    bench = Bench(problem, streams)
-    settings = settings_of(policy, plain.lin_ucb) | {"alpha": policy.exploration}
-    plain.lin_ucb(bench.x, bench.pull, **settings, argmax=first)
-    return bench.history
+def judged(policy, problem, streams):
+    """Compare the policy with its page, pull by pull, and return its runs."""
+    return same_pulls(plain.lin_ucb, policy, problem, streams, alpha=policy.exploration, argmax=first)[0]
 
 
 POLICIES = {
@@ -48,32 +46,28 @@ POLICIES = {
 
 @pytest.mark.parametrize("name", POLICIES)
 @pytest.mark.parametrize(("n_arms", "n_features"), [(7, 3), (4, 6)])
-def test_pulls_are_those_of_the_naive_algorithm(drive, name, n_arms, n_features):
+def test_pulls_are_those_of_the_naive_algorithm(name, n_arms, n_features):
     """Three replications; the answer is one of the most pulled arms."""
     problem, policy = instance(5, n_arms, n_features), POLICIES[name]
     streams = Streams.first(3, seed=SEED, instance=problem.label)
-    fast = drive(policy, problem, streams)
-    for r in range(3):
-        pulls = page_of(problem, streams.take(np.array([r])), policy)
-        assert fast.pulls[r] == pulls
+    fast = judged(policy, problem, streams)
+    for pulls, (answer,) in zip(fast.pulls, fast.recommended, strict=True):
         numbers = np.bincount(pulls, minlength=n_arms)
-        assert numbers[fast.recommended[r, 0]] == numbers.max()
+        assert numbers[answer] == numbers.max()
 
 
-def test_authors_code_takes_the_first_of_equal_arms(drive):
+def test_authors_code_takes_the_first_of_equal_arms():
     """On the canonical basis everything ties at the start, and the naive first arg max agrees to the end."""
     problem = LinearBandit("canonical", np.eye(5), np.array([0.0, 0, 1, 0, 0]), SIGMA)
     streams = Streams.first(3, seed=SEED, instance="canonical")
     for policy in (LinUcb(40).as_coded(), LinUcb(40, ties_in_order=True)):
-        fast = drive(policy, problem, streams)
-        for r in range(3):
-            assert fast.pulls[r] == page_of(problem, streams.take(np.array([r])), policy)
-            assert fast.pulls[r][0] == 0
-            numbers = np.bincount(fast.pulls[r], minlength=5)
-            assert fast.recommended[r, 0] == np.argmax(numbers)
+        fast = judged(policy, problem, streams)
+        for pulls, (answer,) in zip(fast.pulls, fast.recommended, strict=True):
+            assert pulls[0] == 0
+            assert answer == np.bincount(pulls, minlength=5).argmax()
 
 
-def test_disjoint_estimates_have_a_closed_form(drive):
+def test_disjoint_estimates_have_a_closed_form():
     """Mean |x|^2 S / (1 + n |x|^2), variance |x|^2 / (1 + n |x|^2), from the arm's own rewards."""
     problem = instance(2, 5, 3)
     streams = Streams.first(2, seed=SEED, instance=problem.label)
@@ -88,7 +82,7 @@ def test_disjoint_estimates_have_a_closed_form(drive):
             assert state.variances[r, a] == pytest.approx(squared[a] / (1 + n * squared[a]), rel=1e-12)
 
 
-def test_disjoint_and_shared_are_one_algorithm_on_orthogonal_arms(drive):
+def test_disjoint_and_shared_are_one_algorithm_on_orthogonal_arms():
     """Nothing can be shared there; same label, same ties."""
     lengths = np.array([1.0, 0.7, 1.3, 1.0])
     problem = LinearBandit("orthogonal", np.diag(lengths), np.array([0.5, 0.2, 0.1, 0.4]), SIGMA)
@@ -98,7 +92,7 @@ def test_disjoint_and_shared_are_one_algorithm_on_orthogonal_arms(drive):
     np.testing.assert_array_equal(one.recommended, other.recommended)
 
 
-def test_large_exploration_spreads_the_pulls_evenly(drive):
+def test_large_exploration_spreads_the_pulls_evenly():
     """On the canonical basis the bonus alone makes a round robin in random order, so all arms tie for the answer."""
     problem = LinearBandit("canonical", np.eye(4), np.array([1.0, 0, 0, 0]), SIGMA)
     run = drive(LinUcb(12, alpha=1e9), problem, Streams.first(2000, seed=SEED, instance="even"))
@@ -118,7 +112,7 @@ def test_exploration_factors_and_named_differences():
     assert replace(as_coded, disjoint=False, ties_in_order=False, alpha=0.3) == LinUcb(10, alpha=0.3)
 
 
-def test_sharing_what_arms_teach_of_each_other_pays(drive):
+def test_sharing_what_arms_teach_of_each_other_pays():
     """Fewer pulls than arms, in three dimensions: the shared form finds a better arm (paired over 300 instances)."""
     rng = np.random.default_rng(1)
     features = rng.standard_normal((300, 60, 3))

@@ -3,12 +3,10 @@
 import numpy as np
 import pytest
 from hills import run
-from refusals import refuses
+from refusals import refused
 from scipy import stats
 
-import bestarm
 from bestarm.interface import Arms, Ask
-from bestarm.lack_of_fit import new_tally
 from bestarm.policies.linear import top_two
 from bestarm.policies.linear.top_two import TopTwo
 from bestarm.problems.linear_bandit import LinearBandit, soare_instance
@@ -147,9 +145,9 @@ def test_soares_instance_is_solved():
     assert found["correct"].mean() >= 0.94
 
 
-def test_bad_settings_are_refused_and_a_wrong_linear_model_is_no_misfit():
-    refuses(lambda: TopTwo(0, 1.0), "budget must be a whole number of at least 1 .one pull., got 0; raise it")
-    for sigma in (0.0, -1.0):
-        refuses(lambda sigma=sigma: TopTwo(10, sigma), f"sigma must be positive and finite, got {sigma}; give")
-    assert new_tally(TopTwo(10, 1.0), Arms(np.ones((4, 1))), 1) is None
-    bestarm.check_policy(TopTwo(30, 0.5))
+test_bad_settings_are_refused = refused(
+    lambda budget, sigma: TopTwo(budget, sigma),
+    (0, 1.0, "budget must be a whole number of at least 1 .one pull., got 0; raise it"),
+    (10, 0.0, "sigma must be positive and finite, got 0.0; give"),
+    (10, -1.0, "sigma must be positive and finite, got -1.0; give"),
+)

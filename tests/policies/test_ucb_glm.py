@@ -7,7 +7,7 @@ import pytest
 import statsmodels.api as sm
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from judges import Bench, BernoulliBandit, general, settings_of
+from judges import Bench, BernoulliBandit, drive, general, settings_of
 from refusals import refused
 from scipy import stats
 from scipy.special import expit, logit
@@ -133,7 +133,7 @@ POLICIES = {
 
 
 @pytest.mark.parametrize("name", POLICIES)
-def test_pulls_are_those_of_the_naive_algorithm(drive, name):
+def test_pulls_are_those_of_the_naive_algorithm(name):
     """Two replications; the answer is one of the most pulled arms."""
     problem, policy = instance(11, 6, 3), POLICIES[name]
     streams = Streams.first(2, seed=SEED, instance=problem.label)
@@ -147,14 +147,14 @@ def test_pulls_are_those_of_the_naive_algorithm(drive, name):
         assert (n_random > 2) == (policy.opening == "random" and policy.regulariser == 0)
 
 
-def test_opening_is_uniform_over_the_arms_and_lasts_until_the_design_is_large_enough(drive):
+def test_opening_is_uniform_over_the_arms_and_lasts_until_the_design_is_large_enough():
     """A level that is never reached: every pull is random (chi-square over 300 x 40 pulls)."""
     problem = instance(1, 5, 3)
     run = drive(UcbGlm(40, least_eigenvalue=1e9), problem, Streams.first(300, seed=SEED, instance="opening"))
     assert stats.chisquare(np.bincount(np.ravel(run.pulls), minlength=5)).pvalue > 1e-3
 
 
-def test_arms_of_less_than_full_rank_are_taken_in_their_span(drive):
+def test_arms_of_less_than_full_rank_are_taken_in_their_span():
     """More features than arms, and sets of different rank side by side, V of the authors' code included."""
     rng = np.random.default_rng(6)
     wide = rng.standard_normal((2, 4, 6))
@@ -186,7 +186,7 @@ def test_lost_first_pass_is_made_up_by_random_pulls():
     assert ((state.pulls > 0).sum(axis=1) >= 3).all()
 
 
-def test_equal_arms_tie(drive):
+def test_equal_arms_tie():
     """Two copies of every arm: by symmetry each copy is pulled first equally often."""
     base = instance(3, 3, 3)
     problem = BernoulliBandit("twins", np.concatenate([base.features, base.features]), base.theta)
