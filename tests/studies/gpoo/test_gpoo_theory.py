@@ -179,11 +179,6 @@ def test_a_bound_counts_where_it_binds():
     assert checks.CHECKS["always"](test | {"budget": 10}, {"e": beyond}).informative is False
 
 
-def test_azuma_s_bound_needs_the_range_2_of_fair_signs():
-    assert checks.CHECKS["azuma"]({"longest": 40, "range": 2.0}, {}).holds
-    assert not checks.CHECKS["azuma"]({"longest": 40, "range": 1.2}, {}).holds
-
-
 def test_what_single_feedback_the_envelope_and_the_cost_rest_on():
     """Ordinary regression to rounding; no envelope above b; multiplications below N^4; and their opposites."""
     f1, seed = partial(reward_function, name="f1"), 3
@@ -246,7 +241,10 @@ def test_near_optimal_cells_against_the_partition(size):
     assert balls >= size * 2**depth  # every representative is one
 
 
-def test_lemma_2_and_proposition_2_hold():
+def test_statements_that_a_computation_decides():
+    """Azuma's bound needs the range 2 of fair signs; Lemma 2 and Proposition 2 hold."""
+    assert checks.CHECKS["azuma"]({"longest": 40, "range": 2.0}, {}).holds
+    assert not checks.CHECKS["azuma"]({"longest": 40, "range": 1.2}, {}).holds
     assert checks.CHECKS["lemma_2"]({"scale": 14, "sizes": [1, 2], "deepest": 7}, {}).holds
     assert not checks.CHECKS["lemma_2"]({"scale": 0.1, "sizes": [1], "deepest": 2}, {}).text.startswith("0 of 0")
     assert checks.CHECKS["proposition_2"]({"draws": 50}, {}).holds
