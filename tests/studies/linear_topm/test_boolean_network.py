@@ -150,12 +150,6 @@ def test_settle_agrees_with_the_naive_loop_and_ends_in_fixed_points(seed, n_gene
     assert (settled.states[found] == forced)[forced != UNKNOWN].all()
 
 
-def test_adding_runs_changes_none_before():
-    network = stand_in_network(np.random.default_rng(3), n_genes=30)
-    few, many = (settle(network, np.full((n, 30), UNKNOWN, dtype=np.int8), Streams.first(n)) for n in (4, 9))
-    np.testing.assert_array_equal(many.states[:4], few.states)
-
-
 def test_constants_propagate():
     network = parse_rules("GRF(A) <- True\nGRF(B) <- ~A\nGRF(C) <- B & D\nGRF(D) <- D | C\nGRF(E) <- ~KO_E & (A | D)\n")
     np.testing.assert_array_equal(forced_values(network), [1, 0, 0, UNKNOWN, 1])

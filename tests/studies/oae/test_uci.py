@@ -35,11 +35,6 @@ ADULT = """39, State-gov, 77516, Bachelors, 13, Never-married, Clerical, Own, Wh
 """
 
 
-def blog(n: int, columns: int = 281) -> str:
-    """Return a table without a header whose row i holds i + j."""
-    return "\n".join(",".join(f"{i + j}.0" for j in range(columns)) for i in range(n)) + "\n"
-
-
 @pytest.fixture
 def written(tmp_path):
     """Return a function that writes a text and returns its path."""
@@ -87,7 +82,8 @@ def test_bank_and_adult(written):
 
 def test_blog_feedback_loses_its_first_row(written):
     """Which has no header, and is taken for one; the last column is the target."""
-    table = uci_sets.read_blog_feedback(written(blog(4)))
+    text = "\n".join(",".join(f"{i + j}.0" for j in range(281)) for i in range(4))
+    table = uci_sets.read_blog_feedback(written(text))
     assert table.features.shape == (3, 280)
     assert table.target.tolist() == [281, 282, 283]
     np.testing.assert_allclose(table.features[:, 0], uci_sets.standard(np.arange(3.0)))
