@@ -69,11 +69,12 @@ def drug_signatures(second: object = 0, cids: list[str] = CIDS) -> str:
     return table("," + ",".join(map(str, [*cids, *others])), [["A", *[1] * 509], ["B", second, *[0] * 508]])
 
 
-read_cars, read_motor = read_automobile, partial(read_electric_motor, target="pm")
-read_log, read_two = (lambda path: read_simulation_log(path, ["B", "A"])), (lambda path: files.read_expression(path, 2))
+read_motor = partial(read_electric_motor, target="pm")
+read_two = partial(files.read_expression, n_profiles=2)
+read_log = partial(read_simulation_log, genes=["B", "A"])
 
 READERS = {
-    "cars": (read_cars, CARS),
+    "cars": (read_automobile, CARS),
     "motor": (read_motor, MOTOR),
     "snails": (read_abalone, SNAILS),
     "bikes": (read_bike_sharing, BIKES),
@@ -223,10 +224,10 @@ def without_last(text: str) -> str:
 
 
 LACKING = [
-    (read_cars, without_last(CARS), "expected 26 columns, found 25; is the file whole"),
-    (read_cars, with_word(CARS, 1, 13, "heavy"), "a number in row 1, column 13, got 'heavy'"),
-    (read_cars, with_word(CARS, 1, 13, "?"), "a feature of car 1 is missing"),
-    (read_cars, "", "found something else"),
+    (read_automobile, without_last(CARS), "expected 26 columns, found 25; is the file whole"),
+    (read_automobile, with_word(CARS, 1, 13, "heavy"), "a number in row 1, column 13, got 'heavy'"),
+    (read_automobile, with_word(CARS, 1, 13, "?"), "a feature of car 1 is missing"),
+    (read_automobile, "", "found something else"),
     (read_motor, MOTOR.replace("ambient", "c0"), "no column ambient"),
     (partial(read_electric_motor, target="speed"), MOTOR, "target must be one of ambient.*got 'speed'"),
     (read_abalone, SNAILS + "X,1,1,1,1,1,1,1,3\n", "row 4 has no valid sex"),

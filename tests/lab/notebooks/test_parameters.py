@@ -260,13 +260,20 @@ def test_a_figure_of_changed_parameters_is_headed_by_them(tmp_path, monkeypatch)
     assert shown[-1].startswith("Changed parameters: replications = 5. Claims are decided on")
 
 
-WRITES = "from pathlib import Path; import os, time; Path(os.environ['BESTARM_OUTPUT'], 'x.csv').write_text('1\\n')\n"
+SECTION = """
+from bestarm_lab.notebooks.section import Section
+Section("gse", "01_tiny", profile, output_dir)
+"""
+WRITES = """
+import os, time
+from pathlib import Path
+Path(os.environ["BESTARM_OUTPUT"], "x.csv").write_text("1\\n")
+"""
 
 
 def test_an_edited_cell_is_published_nowhere(tmp_path, tiny_notebook):
     """A notebook whose parameters cell was edited and saved leaves figures and notebook as they are."""
-    section = "from bestarm_lab.notebooks.section import Section; Section('gse', '01_tiny', profile, output_dir)\n"
-    path = tiny_notebook(section + WRITES, "replications = 5")
+    path = tiny_notebook(SECTION + WRITES, "replications = 5")
     ran = start(tmp_path).communicate(timeout=240)
     assert "parameters are changed" in ran[0], ran
     assert not (tmp_path / "figures/gse/01_tiny").exists()

@@ -202,8 +202,8 @@ def test_several_instances_at_once_are_refused():
 
 def test_rows_of_an_observed_experiment_have_the_findings_of_every_block(smoke_rows, tmp_path):
     """Blocks of three runs find what one block finds; each run has been judged."""
-    parts = replace(load_study("linear_topm").experiment("theory_heuristic"), block=3)
-    rows = make_rows(parts, "smoke", seed=project_seed(), store=tmp_path).drop(columns="key")
+    experiment = replace(load_study("linear_topm").experiment("theory_heuristic"), block=3)
+    rows = make_rows(experiment, "smoke", seed=project_seed(), store=tmp_path).drop(columns="key")
     assert list(rows.columns[7:-1]) == ["simple_regret", *FINDINGS]
     assert rows.equals(smoke_rows("linear_topm", "theory_heuristic").drop(columns="key"))
     assert (rows["within_epsilon"] == rows["correct"]).all()
