@@ -5,6 +5,7 @@ import pytest
 
 from bestarm_lab.datasets.registry import DataUnavailable
 from bestarm_lab.experiments.computation import Computation
+from bestarm_lab.experiments.run import make_rows
 from bestarm_lab.paths import rows_file
 from bestarm_lab.study import load_study, project_seed
 from bestarm_lab.study_packages import study_names
@@ -17,13 +18,20 @@ CASES = [
 ]
 
 
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """Return the store of all these tests: a part that several experiments have (equal keys) is simulated once."""
+    return tmp_path_factory.mktemp("store")
+
+
 @pytest.mark.parametrize(("study", "name"), CASES)
-def test_rows_are_made(study, name, smoke_rows):
+def test_rows_are_made(study, name, store):
     try:
-        rows = smoke_rows(study, name)
+        experiment = load_study(study).experiment(name).on_data()
+        rows = make_rows(experiment, "smoke", seed=project_seed(), store=store)
     except DataUnavailable as error:
         pytest.skip(f"the stand-in needs data, too: {error}")
-    parts = load_study(study).experiment(name).on_data().parts("smoke", project_seed())
+    parts = experiment.parts("smoke", project_seed())
     n_runs = max(part.replications for part in parts)
     file = rows_file(study, name, "laptop")
     committed = pyarrow.parquet.read_schema(file).names if file.is_file() else []

@@ -128,8 +128,7 @@ def ended(process: subprocess.Popen) -> str:
 @pytest.fixture
 def pipeline(tmp_path):
     """Return a folder with a pipeline of one stage, with the options of the project's own stages."""
-    (tmp_path / ".dvc").mkdir()  # as `dvc init --no-scm` does
-    (tmp_path / ".dvc" / "config").write_text("[core]\n    no_scm = True\n")
+    ended(dvc(tmp_path, "init", "--no-scm", "--quiet"))
     (tmp_path / "stage.py").write_text(STAGE)
     outs = [{"results": {"cache": False, "persist": True}}]
     stage = {"cmd": f"{sys.executable} stage.py", "deps": ["stage.py"], "outs": outs}
@@ -138,11 +137,11 @@ def pipeline(tmp_path):
 
 
 @pytest.mark.slow
-def test_dvc_repro_that_is_killed_ends_with_equal_bits(pipeline, kills, tmp_path_factory, monkeypatch):
+def test_dvc_repro_that_is_killed_ends_with_equal_bits(pipeline, kills, tmp_path_factory):
     """Killed with all its children at random moments, repeated: the file of an undisturbed run, and a clean state."""
     calm = tmp_path_factory.mktemp("calm")
-    monkeypatch.chdir(calm)
-    exec(STAGE, {})
+    (calm / "stage.py").write_text(STAGE)
+    subprocess.run([sys.executable, "stage.py"], cwd=calm, check=True, capture_output=True)
     moments = random.Random(1)
     for _ in range(max(1, kills // 2)):
         killed(dvc(pipeline, "repro"), moments.uniform(0.5, 6.0))

@@ -13,6 +13,7 @@ from bestarm.policies.gaussian.gp_acquisition import relevance_region, ucb_width
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_lab.figures.values import COLUMNS
+from bestarm_lab.study import load_study
 from bestarm_plain.gaussian import posterior
 from bestarm_studies.dpp_bbo.batches.laws import exploration_is_greedy
 from bestarm_studies.dpp_bbo.checks import VALUES
@@ -28,9 +29,9 @@ SMALL = partial(gp_draw_instance, n_arms=40, lengthscale=0.15, sigma=0.1)
 NOISE = 0.01
 
 
-@pytest.fixture
-def smoke(smoke_rows):
-    return partial(smoke_rows, "dpp_bbo")
+def smoke(name):
+    computation = load_study("dpp_bbo").experiments[name]
+    return computation.rows.func(**computation.settings_at("smoke"), seed=5)
 
 
 def dense(problem, arms, rewards):
@@ -299,7 +300,7 @@ def test_times_are_positive_and_one_for_each_cell():
     assert not sampling.sampling_speed({"experiments": ["a"], "factor": 4.0}, {"a": fast}).holds
 
 
-def test_determinants_of_batches_and_their_opposites(smoke):
+def test_determinants_of_batches_and_their_opposites():
     """Pure exploration is greedy and sums are log determinants; a gain or a sum that is off refutes them."""
     test = {"experiments": ["e"]}
     gains, sums = smoke("theory_exploration"), smoke("theory_chain_rule")
@@ -368,7 +369,7 @@ def test_bounds_of_runs_and_what_they_say():
     assert decision.informative
 
 
-def test_a_first_stage_leaves_little_and_its_bound_is_theorem_3_2(smoke):
+def test_a_first_stage_leaves_little_and_its_bound_is_theorem_3_2():
     """Regret of both stages adds up; the bound is C' times the sequential one plus twice the largest value an arm."""
     rows = smoke("theory_two_stage")
     assert (rows["first_stage"] % 5 == 0).all()
@@ -397,7 +398,7 @@ def test_theorem_3_4_is_refuted_by_entropies_alone():
     assert both == pytest.approx((20 * 4 - 5) * np.log(400))
 
 
-def test_every_figure_and_table_is_made_from_smoke_rows(smoke):
+def test_every_figure_and_table_is_made_from_smoke_rows():
     rows = smoke("theory_lemmas")
     order = ["UCB-DPP-MAX", "UCB-DPP-SAMPLE"]
     made = {

@@ -11,6 +11,7 @@ from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_lab.claims.report import rows_behind
 from bestarm_lab.experiments.experiment import Series
+from bestarm_lab.experiments.run import make_rows
 from bestarm_lab.paths import ROOT
 from bestarm_lab.results import published
 from bestarm_lab.study import load_study, project_seed
@@ -67,9 +68,9 @@ def test_slopes_are_the_least_along_the_way():
 
 
 @pytest.mark.parametrize("name", THEORY)
-def test_rows_beside_the_bounds(name, smoke_rows):
+def test_rows_beside_the_bounds(name, tmp_path):
     """The best arm is lost in one stage or found; more pulls leave less uncertainty; no error is above a bound."""
-    rows = smoke_rows("gse", name)
+    rows = make_rows(load_study("gse").experiments[name], "smoke", seed=1, store=tmp_path)
     assert len(rows) == 2 * 2 * 20
     lost = rows[[f"lost_{t}" for t in range(N_STAGES)]].sum(axis=1)
     np.testing.assert_array_equal(lost, rows["correct"] < 1)

@@ -12,7 +12,7 @@ from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_lab.experiments.run import make_rows
 from bestarm_lab.metrics import correct, simple_regret
-from bestarm_lab.study import load_study, project_seed
+from bestarm_lab.study import load_study
 from bestarm_studies.linear_topm.complexity import gaps, m_lingape_complexity
 from bestarm_studies.linear_topm.instances import classic_instance, published_random_instance
 from bestarm_studies.linear_topm.settings import parts_of
@@ -20,6 +20,8 @@ from bestarm_studies.linear_topm.theory import observer as round_checks
 from bestarm_studies.linear_topm.theory.checks import CHECKS
 from bestarm_studies.linear_topm.theory.findings import theorem_2
 from bestarm_studies.linear_topm.theory.observer import FINDINGS, GifaObserver
+
+EXPERIMENTS = load_study("linear_topm").experiments
 
 SEED = 20261120
 METRICS = {"correct": correct, "simple_regret": simple_regret}
@@ -200,19 +202,22 @@ def test_several_instances_at_once_are_refused():
     refuses(lambda: observer.start(problem.arms, streams(problem, 3)), "one set of features, got 3")
 
 
-def test_rows_of_an_observed_experiment_have_the_findings_of_every_block(smoke_rows, tmp_path):
+def test_rows_of_an_observed_experiment_have_the_findings_of_every_block(tmp_path):
     """Blocks of three runs find what one block finds; each run has been judged."""
-    experiment = replace(load_study("linear_topm").experiment("theory_heuristic"), block=3)
-    rows = make_rows(experiment, "smoke", seed=project_seed(), store=tmp_path).drop(columns="key")
-    assert list(rows.columns[7:-1]) == ["simple_regret", *FINDINGS]
-    assert rows.equals(smoke_rows("linear_topm", "theory_heuristic").drop(columns="key"))
-    assert (rows["within_epsilon"] == rows["correct"]).all()
+    whole = EXPERIMENTS["theory_heuristic"]
+    frames = [
+        make_rows(replace(whole, block=block), "smoke", seed=SEED, store=tmp_path).drop(columns="key")
+        for block in (3, 100)
+    ]
+    assert list(frames[0].columns[7:-1]) == ["simple_regret", *FINDINGS]
+    assert frames[0].equals(frames[1])
+    assert (frames[0]["within_epsilon"] == frames[0]["correct"]).all()
 
 
-def test_theorem_2_is_decided_on_the_rows_handed_over(smoke_rows):
+def test_theorem_2_is_decided_on_the_rows_handed_over(tmp_path):
     """A run beyond the bound refutes; a run off the event does not count; greedy rules have no bound."""
     name, series = "theory_heuristic", ["m-LinGapE (largest var.)", "m-LinGapE (optimized)"]
-    rows = {name: smoke_rows("linear_topm", name)}
+    rows = {name: make_rows(EXPERIMENTS[name], "smoke", seed=SEED, store=tmp_path)}
     test = {"experiments": [name], "series": series}
     assert CHECKS["theorem_2"](test, rows).holds
     rows[name].loc[0, ["pulls", "event_share"]] = 10**9, 0.5

@@ -20,6 +20,11 @@ def hills(x):
     return sum(h * np.exp(-((x - c) ** 2) / 1.62) for c, h in [(-8, 0.55), (-3, 0.80), (2, 0.65), (7, 1.00)])
 
 
+def some_of(random, allowed, k):
+    """Return the places of k true values of each row, without replacement."""
+    return np.argpartition(np.where(allowed, random.random(allowed.shape), 2.0), k - 1, axis=1)[:, :k]
+
+
 def fitted(random, x, y, seen):
     """Return the outputs of an NN 10-5 for each run, fitted by Adam to what was seen with optimism on the rest."""
     n_runs, n_seen = len(x), int(seen.sum(axis=1)[0])
@@ -37,17 +42,16 @@ def fitted(random, x, y, seen):
     )
     rows = np.arange(n_runs)[:, None]
     places, pool = np.nonzero(seen)[1].reshape(n_runs, -1), np.nonzero(~seen)[1].reshape(n_runs, -1)
-    # of each step: k arms that were seen, without replacement, and some of the rest
-    mine = places[rows, np.argpartition(random.random((STEPS, n_runs, n_seen)), k - 1, axis=2)[..., :k]]
-    others = pool[rows, random.integers(0, pool.shape[1], (STEPS, n_runs, MINIBATCH))]
-    inputs, goals = x[rows, np.concatenate([mine, others], axis=2)], y[rows, mine]
+    everything = np.ones_like(places, dtype=bool)
     for t in range(1, STEPS + 1):
-        values = [inputs[t - 1, ..., None]]
+        mine = places[rows, some_of(random, everything, k)]
+        others = pool[rows, random.integers(0, pool.shape[1], (n_runs, MINIBATCH))]
+        values = [x[rows, np.concatenate([mine, others], axis=1)][..., None]]
         for layer in range(3):
             out = values[-1] @ parts[2 * layer] + parts[2 * layer + 1]
             values.append(np.maximum(out, 0.0) if layer < 2 else out)
         slope = np.empty_like(values[-1])
-        slope[:, :k, 0] = 2 * (values[-1][:, :k, 0] - goals[t - 1]) / k
+        slope[:, :k, 0] = 2 * (values[-1][:, :k, 0] - y[rows, mine]) / k
         slope[:, k:] = -OPTIMISM / MINIBATCH
         for layer in (2, 1, 0):
             gradients[2 * layer][:] = values[layer].swapaxes(1, 2) @ slope
