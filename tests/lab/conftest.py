@@ -6,12 +6,19 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from bestarm_lab.notebooks import runner
+
 KERNEL = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
 
 
 @pytest.fixture
-def tiny_notebook(tmp_path) -> Callable[..., Path]:
-    """Return a function that writes the notebook gse/01_tiny below the test's folder: parameters, then some code."""
+def tiny_notebook(tmp_path, monkeypatch) -> Callable[..., Path]:
+    """Return a function that writes the notebook gse/01_tiny below the test's folder: parameters, then some code.
+
+    Notebooks that run in this process are then read and published there.
+    """
+    for name, folder in {"NOTEBOOKS": "notebooks", "FIGURES": "figures", "QUICK": "_quick"}.items():
+        monkeypatch.setattr(runner, name, tmp_path / folder)
 
     def write(code: str, parameters: str = "") -> Path:
         first = f'profile = "laptop"\noutput_dir = "_quick"\n{parameters}'.rstrip()

@@ -188,11 +188,9 @@ def test_a_disk_that_is_full_or_read_only_ends_in_one_line(monkeypatch, capsys):
         assert "/x" in shown
 
 
-def test_a_kernel_starts_without_a_word_about_encryption(monkeypatch, tmp_path, tiny_notebook, capfd):
+def test_a_kernel_starts_without_a_word_about_encryption(tiny_notebook, capfd):
     """The kernel's own warning does not reach the user; what the notebook says about its data does."""
     tiny_notebook("print('STAND-IN DATA in x: nobody here has the real data.')")
-    monkeypatch.setattr(runner, "NOTEBOOKS", tmp_path / "notebooks")
-    monkeypatch.setattr(runner, "QUICK", tmp_path / "quick")
     path = runner.run_notebook("gse/01_tiny", "smoke")
     shown = capfd.readouterr().err
     assert "encryption" not in shown

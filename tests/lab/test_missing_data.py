@@ -101,7 +101,7 @@ def read_drugs():
     return registry.fetch("drug-rewards")
 
 
-def test_a_notebook_in_which_data_stand_in_leaves_what_is_published(monkeypatch, tmp_path, tiny_notebook, capsys):
+def test_a_notebook_in_which_data_stand_in_leaves_what_is_published(tmp_path, tiny_notebook, capsys):
     """Every figure, whatever wrote it into the notebook's folder, and the notebook with its outputs."""
     path = tiny_notebook(
         "import os, pathlib\n"
@@ -113,8 +113,6 @@ def test_a_notebook_in_which_data_stand_in_leaves_what_is_published(monkeypatch,
     published.parent.mkdir(parents=True)
     published.write_text("real")
     before = path.read_bytes()
-    monkeypatch.setattr(runner, "NOTEBOOKS", tmp_path / "notebooks")
-    monkeypatch.setattr(runner, "FIGURES", tmp_path / "figures")
     assert runner.run_notebook("gse/01_tiny") == path
     assert (published.read_text(), path.read_bytes()) == ("real", before)
     assert [file.name for file in figures.rglob("*")] == ["01_tiny", "gaps.csv"]

@@ -202,14 +202,9 @@ def test_causes_stand_in_the_order_of_their_effects(rows, html):
     first = table.groupby("kind", sort=False)["fold"].first()
     assert (first.diff().dropna() <= 0).all()
     assert table.groupby("kind")["fold"].apply(lambda fold: fold.is_monotonic_decreasing).all()
-    heads = [html.index(f"<strong>{head}") for head in _heads(first.index)]
+    begins = dict(re.findall(r"<!-- kind: (.*?) -->\s+(?::::.*\n)?\*\*(.*?)\.\*\*", TEXT))  # the paragraph on a kind
+    heads = [html.index(f"<strong>{begins[kind]}") for kind in first.index]
     assert heads == sorted(heads)
-
-
-def _heads(kinds):
-    """Return how the paragraph on each kind begins."""
-    told = dict(re.findall(r"<!-- kind: (.*?) -->\s+(?::::.*\n)?\*\*(.*?)\.\*\*", TEXT))
-    return [told[kind] for kind in kinds]
 
 
 def test_factors_by_hand(rows):

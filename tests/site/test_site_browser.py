@@ -209,7 +209,6 @@ def test_a_replay_is_played_from_the_keyboard(visit, name):
     page.locator(".replay [name=step]").focus()
     page.keyboard.press("End")
     assert page.inner_html(".replay > svg") != picture, "another setting, another run"
-    assert len((ROOT / "site" / "replays" / f"{name}.json").read_bytes()) < 300_000
 
 
 @pytest.mark.parametrize("name", TITLES)

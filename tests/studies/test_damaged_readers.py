@@ -7,17 +7,20 @@ their own. With `says_which_file` they return a table of numbers or raise one er
 import gzip
 import io
 from dataclasses import fields, is_dataclass
+from functools import partial
 
 import numpy as np
 import pytest
 from boolean_rules import read_edges, read_rules
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from refusals import refuses, refusing
 
 from bestarm.guards.files import says_which_file
 from bestarm_lab.datasets.tables import MOTOR_COLUMNS, read_automobile, read_electric_motor
 from bestarm_objectives.drug import files
 from bestarm_objectives.drug.files import read_simulation_log
+from bestarm_objectives.drug.gene_table import UNKNOWN, read_gene_table
 from bestarm_objectives.drug.rein_model import read_model, read_observations
 from bestarm_objectives.fastxml.points import read_points
 from bestarm_studies.dpp_bbo.abalone.experiments import read_abalone
@@ -59,16 +62,27 @@ BLOCK = (
 )
 LOG = "".join(BLOCK.format(drug.name.title(), float(drug.label)) for drug in files.DRUGS) * 18
 
+
+def drug_signatures(second: object = 0, cids: list[str] = CIDS) -> str:
+    """Return a table of 509 columns of norm 1, but for what is changed."""
+    others = [10**8 + i for i in range(499)]
+    return table("," + ",".join(map(str, [*cids, *others])), [["A", *[1] * 509], ["B", second, *[0] * 508]])
+
+
+read_motor = partial(read_electric_motor, target="pm")
+read_two = partial(files.read_expression, n_profiles=2)
+read_log = partial(read_simulation_log, genes=["B", "A"])
+
 READERS = {
     "cars": (read_automobile, CARS),
-    "motor": (lambda path: read_electric_motor(path, "pm"), MOTOR),
+    "motor": (read_motor, MOTOR),
     "snails": (read_abalone, SNAILS),
     "bikes": (read_bike_sharing, BIKES),
     "bank": (read_bank_marketing, BANK),
     "adult": (read_adult, ADULT),
     "blog": (read_blog_feedback, BLOG),
     "drug labels": (files.read_drug_labels, SCORES),
-    "expression": (lambda path: files.read_expression(path, 2), GENES),
+    "expression": (read_two, GENES),
     "phenotype": (files.read_phenotype, PHENOTYPE),
     "binary phenotype": (files.read_binary_phenotype, PHENOTYPE),
     "signatures": (files.read_binary_signatures, SIGNATURES),
@@ -78,7 +92,7 @@ READERS = {
     "edges": (read_edges, MODEL),
     "rules": (read_rules, RULES),
     "observations": (read_observations, SPEC),
-    "log": (lambda path: read_simulation_log(path, ["B", "A"]), LOG),
+    "log": (read_log, LOG),
 }
 EACH = pytest.mark.parametrize("name", READERS)
 STRANGE = ["", "?", "nan", "inf", "1e999", "-1", "x", "é", "0x10", "1,5", "9" * 400, "\x00", '"', "1 2", "\t", "#"]
@@ -197,3 +211,102 @@ def test_a_damaged_archive_of_arrays_gives_one_clear_error(data, tmp_path):
     path = tmp_path / "file.npz"
     path.write_bytes(content)
     answers_or_says(lambda p: read_linear_representation(p, n_arms=4, n_features=2), path)
+
+
+def with_word(text: str, row: int, column: int, word: str, separator: str = ",") -> str:
+    lines = [line.split(separator) for line in text.splitlines()]
+    lines[row][column] = word
+    return "".join(separator.join(line) + "\n" for line in lines)
+
+
+def without_last(text: str) -> str:
+    return "".join(line.rpartition(",")[0] + "\n" for line in text.splitlines())
+
+
+LACKING = [
+    (read_automobile, without_last(CARS), "expected 26 columns, found 25; is the file whole"),
+    (read_automobile, with_word(CARS, 1, 13, "heavy"), "a number in row 1, column 13, got 'heavy'"),
+    (read_automobile, with_word(CARS, 1, 13, "?"), "a feature of car 1 is missing"),
+    (read_automobile, "", "found something else"),
+    (read_motor, MOTOR.replace("ambient", "c0"), "no column ambient"),
+    (partial(read_electric_motor, target="speed"), MOTOR, "target must be one of ambient.*got 'speed'"),
+    (read_abalone, SNAILS + "X,1,1,1,1,1,1,1,3\n", "row 4 has no valid sex"),
+    (read_abalone, SNAILS + "M,1,1,old,1,1,1,1,3\n", "row 4 has no valid height"),
+    (read_bike_sharing, BIKES.replace("casual", "Casual"), "no column casual; it has: instant"),
+    (read_bike_sharing, with_word(BIKES, 2, 3, ""), "row 1 has no value in column 'temp'"),
+    (read_bike_sharing, with_word(BIKES, 2, 3, "nan"), "row 1 has no value in column 'temp'"),
+    (read_bike_sharing, BIKES + "5,2011-01-05\n", "row 3 has no value"),
+    (read_bike_sharing, BIKES + "5" * 40 + ",a" * 9 + "\n", "expected a table"),
+    (read_bike_sharing, "", "expected a table"),
+    (read_bank_marketing, BANK.replace(";", ","), "no column age, job"),
+    (read_bank_marketing, with_word(BANK, 2, 2, "", ";"), "row 1"),
+    (read_adult, without_last(ADULT), "expected 15 columns, found 14"),
+    (read_adult, with_word(ADULT, 2, 2, ""), "row 2"),
+    (read_blog_feedback, without_last(BLOG), "expected 281 columns, found 280; is the file whole"),
+    (read_blog_feedback, with_word(BLOG, 1, 6, ""), "has no value"),
+    (read_blog_feedback, with_word(BLOG, 1, 6, "x"), ""),
+    (files.read_binary_phenotype, "", "expected a comma-separated table"),
+    (files.read_binary_phenotype, ",1\nA,0\nA,1\n", "expected each gene once, found 'A' more than once"),
+    (files.read_binary_phenotype, ",1\nA,x\n", "expected numbers, found text in column '1'"),
+    (files.read_binary_phenotype, ",1,2\nA,0,1\n", "expected 1 columns after the gene, found 2"),
+    (files.read_binary_phenotype, ",1\nA,0.5\n", r"expected 0, 1 or an empty cell, found 0\.5"),
+    (
+        files.read_signatures,
+        drug_signatures(cids=[*CIDS[:-1], "7"]),
+        rf"expected columns 5734, .* without {CIDS[-1]}\.",
+    ),
+    (files.read_signatures, drug_signatures(second=1), r"columns of norm 1, found 1\.4142.* for drug 5734"),
+    (read_two, ",p1,p2\nA,1,2\nB,1,\n", "expected a value for every gene, found none for B in p2"),
+    (files.read_drug_labels, ",name,score\n1,x,1\n", "expected columns drug_name and score, .* without drug_name"),
+    (files.read_drug_labels, ",drug_name,score\n1,x,2\n", "expected scores 1, 0 or -1, found 2"),
+    (files.read_rewards, "0.5 0.5\n", r"expected 18 rows \(patients\) of 10 rewards \(drugs\), found \(1, 2\)"),
+    (files.read_rewards, ("0.5 " * 9 + "1.5\n") * 18, r"expected rewards in \[0, 1\], found 1\.5"),
+    (files.read_rewards, "a b\n", "expected rows of numbers"),
+    (read_log, LOG.replace("\tmasked", "\tun"), r"at line 1: expected 2 characters 0, 1 or \| and the word 'masked'"),
+    (read_log, LOG.replace("10\tstate", "1\tstate"), "block at line 1: .* of length 1"),
+    (read_log, LOG.replace("Hydroxyzine", "?"), r"at line 1: expected a line with one of the drugs Hydroxyzine, .*\?"),
+    (read_log, LOG.replace("0|\tinitial\n", ""), "expected blocks of six lines, found 900 lines|block at line 1"),
+    (read_log, "".join(LOG.splitlines(keepends=True)[:60]), "expected 180 blocks of six lines, found 10"),
+]
+
+
+@refusing(*((read, text, rf"file\.txt.*(?:{words})") for read, text, words in LACKING))
+def test_what_a_file_lacks_is_said(read, text, tmp_path):
+    path = tmp_path / "file.txt"
+    path.write_text(text)
+    read(path)
+
+
+def test_a_missing_and_a_truncated_file_are_refused(tmp_path):
+    refuses(lambda: read_adult(tmp_path / "nothing.csv"), r"nothing\.csv: expected a table")
+    packed = gzip.compress((",1\n" + "".join(f"G{i},{i % 2}\n" for i in range(2000))).encode())
+    (tmp_path / "file.csv.gz").write_bytes(packed[:-200])
+    words = r"file\.csv\.gz: expected a comma-separated table, found none"
+    refuses(lambda: files.read_phenotype(tmp_path / "file.csv.gz"), words)
+
+
+def test_a_table_of_genes_is_read_plain_and_packed(tmp_path):
+    text = b",1,2\nA,0.5,\nB,1,0\nA,9,9\n"
+    for name, content in (("plain.csv", text), ("packed.csv.gz", gzip.compress(text))):
+        (tmp_path / name).write_bytes(content)
+        genes = read_gene_table(tmp_path / name, keep_first_of_repeated_genes=True)
+        assert (genes.genes, genes.profiles) == (("A", "B"), ("1", "2"))
+        np.testing.assert_array_equal(genes.values, [[0.5, np.nan], [1, 0]])
+    np.testing.assert_array_equal(genes.on(["B", "Z", "A"]), [[1, np.nan, 0.5], [0, np.nan, np.nan]])
+    np.testing.assert_array_equal(genes.select(["2"]).states(["B", "A"]), [[0, UNKNOWN]])
+    refuses(lambda: genes.states(["A"]), r"0, 1 and NaN only, got 0\.5")
+
+
+def test_the_log_lists_all_states_but_the_treated_one_alphabetically(tmp_path):
+    path = tmp_path / "log.txt.gz"
+    path.write_bytes(gzip.compress(LOG.encode()))
+    log = read_log(path)
+    found = [state[0].tolist() for state in (log.initial, log.drug, log.masked, log.treated, log.target)]
+    assert found == [[UNKNOWN, 0], [1, UNKNOWN], [1, 0], [1, 0], [1, UNKNOWN]]
+    assert (log.patients[10], log.drugs[3], log.positions[0], log.rewards[0], log.labels[9]) == (1, 3, 3, 0.25, -1)
+
+
+def test_drug_signatures_have_509_columns(tmp_path):
+    path = tmp_path / "file.csv"
+    path.write_text(drug_signatures())
+    assert len(files.read_signatures(path).profiles) == 509

@@ -314,19 +314,14 @@ def test_a_value_of_the_study_takes_the_place_of_a_column():
     assert (line["verdict"], line["unit"]) == ("confirmed", "share of runs with a wrong answer")
 
 
-def half(test):
-    """Check that a half is less than one."""
-    return Decision(test["of"] / 2 < 1, "a half")
+def test_a_check_without_rows_is_called_with_its_settings_alone_and_cannot_ask_for_experiments():
+    def half(test):
+        return Decision(test["of"] / 2 < 1, "a half")
 
-
-def test_a_check_without_rows_is_called_with_its_settings_alone():
     check = Check(half, {"of": "number"})
     assert check({"of": 1}, {}).holds
     assert not check({"of": 2}, {"fig1": pd.DataFrame()}).holds
     assert not check.reads_rows
-
-
-def test_a_check_without_rows_cannot_ask_for_experiments():
     words = "half reads no rows; take experiments out of its settings"
     refuses(lambda: Check(half, {"experiments": "experiments"}), words)
 

@@ -3,7 +3,7 @@
 import pytest
 from refusals import refused
 
-from bestarm_lab.claims.fingerprint import _FORM, _hash, fingerprint, read_fingerprint, words_of
+from bestarm_lab.claims.fingerprint import _hash, fingerprint, read_fingerprint, words_of
 from bestarm_lab.paths import data_mirror
 from bestarm_lab.study import load_study
 from bestarm_lab.study_packages import study_names
@@ -11,24 +11,19 @@ from bestarm_lab.study_packages import study_names
 TEXT = "Nothing here. The first arm\nis the BEST one, by 0.5! Nor there."
 
 
-def sentence_of(mark: str, text: str) -> str:
-    """Return the words of a text that have a fingerprint, or an empty string where none have it."""
-    found = _FORM.fullmatch(mark)
-    if found is None:
-        return ""
-    words, n = words_of(text), int(found[2])
-    for start in range(len(words) - n + 1):
-        if _hash(words[start : start + n]) == found[1]:
-            return " ".join(words[start : start + n])
-    return ""
+def by_fingerprint(text: str, n: int) -> dict[str, str]:
+    """Return all runs of n words of a text by their fingerprints."""
+    words = words_of(text)
+    runs = (words[start : start + n] for start in range(len(words) - n + 1))
+    return {f"s{_hash(run)}-{n}": " ".join(run) for run in runs}
 
 
 def test_capitals_punctuation_and_lines_do_not_matter():
     mark = fingerprint("The first arm is the best one, by 0.5.")
     assert mark == fingerprint("the first arm -- is the best one by 0.5")
     assert mark.endswith("-10")
-    assert sentence_of(mark, TEXT) == "the first arm is the best one by 0 5"
-    assert sentence_of(fingerprint("The first arm is the worst one."), TEXT) == ""
+    assert by_fingerprint(TEXT, 10)[mark] == "the first arm is the best one by 0 5"
+    assert fingerprint("The first arm is the worst one.") not in by_fingerprint(TEXT, 7)
     assert words_of("naïve λ_1") == ["naïve", "λ", "1"]
 
 
@@ -47,6 +42,7 @@ def test_every_claim_is_of_a_sentence_of_its_paper(name):
     file = data_mirror().parent / "papers" / "text" / f"{name.replace('_', '-')}.txt"
     if not file.is_file():
         pytest.skip("the text of the paper is not here")
-    text = file.read_text(encoding="utf-8")
-    absent = {claim.id for claim in claims if not sentence_of(claim.sentence, text)}
+    text, lengths = file.read_text(encoding="utf-8"), {int(claim.sentence.partition("-")[2]) for claim in claims}
+    known = {mark for n in lengths for mark in by_fingerprint(text, n)}
+    absent = {claim.id for claim in claims if claim.sentence not in known}
     assert not absent, f"no sentence of {file.name} has the fingerprint of {', '.join(sorted(absent))}"

@@ -99,6 +99,9 @@ def test_a_mean_over_cells_is_hall_s_test_on_the_means_of_runs():
     found, plain = cells_on_average(runs, above), statistics.mean_of(pd.Series(runs.mean(axis=0)), shares=False)
     assert (found.p, found.p_opposite) == pytest.approx(plain.tails(0.1)[::-1])
     assert found.interval(0.02) == pytest.approx(plain.interval(0.02))
+    for shares, cells in ((False, runs), (True, (runs < 1.0).astype(float))):
+        every, mean = (cells_on_average(of, above, shares=shares) for of in (cells, cells.mean(axis=0, keepdims=True)))
+        assert (every.p, every.p_opposite, every.error) == pytest.approx((mean.p, mean.p_opposite, mean.error))
     ragged = [rng.normal(size=4000), rng.normal(size=4000), 2.0 * rng.normal(size=25)]
     found = cells_on_average(ragged, above)
     assert found.error**2 == pytest.approx(sum(r.var(ddof=1) / len(r) for r in ragged) / 9, rel=0.1)
@@ -138,7 +141,7 @@ def test_a_mean_over_correlated_cells_is_decided_wrongly_in_at_most_four_percent
     for _ in range(500):
         own, common = draw(rng, (m, n)), draw(rng, (1, n))
         runs = np.sqrt(1.0 - shared) * own + np.sqrt(shared) * common + np.linspace(-0.5, 0.5, m)[:, None]
-        found = cells_on_average(runs, statistics.Relation("above", 0.0))
+        found = cells_on_average(runs.mean(axis=0, keepdims=True), statistics.Relation("above", 0.0))  # as of all cells
         wrong += [found.p <= 0.025, found.p_opposite <= 0.025]
     assert (wrong / 500 <= 0.038).all()
 
@@ -149,6 +152,6 @@ def test_a_mean_share_is_decided_wrongly_in_at_most_four_percent_a_side(m, n, sh
     rng, wrong = np.random.default_rng(m), np.zeros(2)
     for _ in range(500):
         drawn = np.where(rng.random((m, n)) < shared, rng.random((1, n)), rng.random((m, n))) < share
-        found = cells_on_average(drawn.astype(float), statistics.Relation("above", share), shares=True)
+        found = cells_on_average(drawn.mean(axis=0, keepdims=True), statistics.Relation("above", share), shares=True)
         wrong += [found.p <= 0.025, found.p_opposite <= 0.025]
     assert (wrong / 500 <= 0.038).all()

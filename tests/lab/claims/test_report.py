@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from functools import cache
 
 import pandas as pd
 import pytest
@@ -58,8 +59,10 @@ def test_what_is_committed_is_shown_without_a_study_and_what_takes_long_to_impor
 
 
 @pytest.mark.parametrize("study", study_names())
-def test_every_claim_is_shown(study):
-    """With as many lines of comparisons as are committed."""
+def test_every_claim_is_shown(study, monkeypatch):
+    """With as many lines of comparisons as are committed; each file is read once."""
+    monkeypatch.setattr(pd, "read_csv", cache(pd.read_csv))
+    monkeypatch.setattr(report, "columns_of", cache(report.columns_of))
     lines = "\n".join(map(explain, claim_ids(study)))
     shown = re.findall(r"^ +(?:for|against|open) .* n = \d+, p = ", lines, re.MULTILINE)
     assert len(shown) == len(read_comparisons(study))

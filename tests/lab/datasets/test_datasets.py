@@ -3,8 +3,10 @@
 import gzip
 import hashlib
 import http.server
+import io
 import socket
 import threading
+import zipfile
 
 import pytest
 from refusals import refuses
@@ -160,6 +162,49 @@ def test_a_download_of_another_content_is_an_error_and_leaves_nothing(house, ser
     """The message names the address; data/raw stays without the file."""
     serve(b"<html>moved</html>")
     fails(DataDamaged, house[2]["url"], "'rewards'", SHA256)
+    assert not [p for p in house[0].rglob("*") if p.is_file()]
+
+
+MEMBER = "folder/rewards.csv"
+
+
+def archive(members: dict[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as files:
+        for name, content in members.items():
+            files.writestr(name, content)
+    return buffer.getvalue()
+
+
+def test_a_member_is_taken_out_of_its_archive(house, serve):
+    """And only it is kept; the next time it is found where it lies."""
+    raw, _, entry = house
+    entry["member"] = MEMBER
+    requests = serve(archive({MEMBER: CONTENT, "folder/other.csv": b"more"}))
+    path = fetch("rewards")
+    assert (path, path.read_bytes()) == (raw / "some/rewards.csv", CONTENT)
+    assert [p.name for p in raw.rglob("*") if p.is_file()] == ["rewards.csv"]
+    assert (fetch("rewards"), len(requests)) == (path, 1)
+
+
+LARGE = archive({MEMBER: bytes(range(256)) * 4})
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        archive({MEMBER: b"another table"}),
+        archive({"folder/other.csv": CONTENT}),
+        b"<html>no such file</html>",
+        b"",
+        LARGE[:60] + b"\xff" * 30 + LARGE[90:],
+    ],
+    ids=["wrong content", "no member", "no archive", "empty", "damaged stream"],
+)
+def test_a_wrong_archive_leaves_nothing_behind(house, serve, content):
+    house[2]["member"] = MEMBER
+    serve(content)
+    refuses(lambda: fetch("rewards"), "rewards", DataDamaged)
     assert not [p for p in house[0].rglob("*") if p.is_file()]
 
 

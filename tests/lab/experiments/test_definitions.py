@@ -3,7 +3,6 @@
 import ast
 import shutil
 import sys
-import textwrap
 from dataclasses import replace
 from functools import cache, partial
 from importlib import import_module
@@ -24,6 +23,7 @@ from bestarm_lab.experiments.experiment import Series
 from bestarm_lab.experiments.keys import describe
 from bestarm_lab.experiments.names import LOOSE, WHOLE, Definition
 from bestarm_lab.metrics import correct
+from bestarm_lab.paths import ROOT
 from bestarm_lab.study import load_study
 from bestarm_studies.linear_topm.theory.observer import GifaObserver
 
@@ -289,63 +289,25 @@ def root(x):
     assert mine(used) != mine(source), "an argument that does something counts"
 
 
-OWN = textwrap.dedent(
-    '''
-    """A policy of one's own."""
-    from dataclasses import dataclass, field
-
-    import numpy as np
-
-    from bestarm.interface import Ask, shared
-
-
-    @dataclass
-    class State:
-        replications: np.ndarray
-        sums: np.ndarray
-        round: int = shared()
-
-
-    @dataclass(frozen=True)
-    class Evenly:
-        rounds: int = 3
-        label: str = "Evenly"
-
-        def start(self, arms, streams):
-            n = len(streams.replications)
-            return State(streams.replications.copy(), np.zeros((n, arms.n_arms)), 0)
-
-        def ask(self, state):
-            arms = np.broadcast_to(np.arange(state.sums.shape[1]), state.sums.shape).copy()
-            return Ask(arms, np.full_like(arms, 0 if self.finished(state).all() else 1))
-
-        def tell(self, state, asked, totals):
-            state.sums += totals
-            state.round += 1
-
-        def finished(self, state):
-            return np.full(len(state.sums), state.round >= self.rounds)
-
-        def recommend(self, state):
-            return np.argsort(-state.sums, axis=1)[:, :2]
-    '''
-)
+PAGE = (ROOT / "docs" / "bring_your_policy.md").read_text(encoding="utf-8")
+OWN = PAGE.partition("```python\n")[2].partition("```")[0]  # a policy of one's own
 
 
 def test_rows_of_a_policy_kept_elsewhere_follow_its_code(mine, tmp_path):
-    """A reversed sign makes other rows, in the same store; so does a policy of the same name in another file."""
+    """A reversed choice makes other rows, in the same store; so does a policy of the same name in another file."""
 
     def rows(source: str, module: str):
-        mine(source, module, "Evenly")
-        one = replace(experiment(), series={"mine": import_module(module).Evenly()}, conventions=("as_written",))
+        mine(source, module, "KeepAll")
+        series = {"mine": import_module(module).KeepAll("mine", 40)}
+        one = replace(experiment(), series=series, conventions=("as_written",))
         return rows_of(one, tmp_path / "store")
 
     right = rows(OWN, "own_policy")
-    wrong = rows(OWN.replace("np.argsort(-state.sums", "np.argsort(state.sums"), "own_policy")
+    wrong = rows(OWN.replace("argmax", "argmin"), "own_policy")
     assert wrong["simple_regret"].mean() > right["simple_regret"].mean()
-    again = rows(OWN.replace('"""A policy of one\'s own."""', ""), "own_policy_moved")
+    again = rows(OWN.replace("  # features, (R, K, d)", ""), "own_policy_moved")
     assert again.equals(right), "the same definitions in another file are the same policy"
-    assert not rows(OWN.replace(">= self.rounds", "> self.rounds"), "another_file")["key"].isin(right["key"]).any()
+    assert not rows(OWN.replace("stage += 1", "stage += 2"), "another_file")["key"].isin(right["key"]).any()
 
 
 def test_a_policy_that_no_file_holds_is_refused():
@@ -366,41 +328,42 @@ from bestarm.presets import preset
 
 
 @preset
-class Thrice(Evenly):
-    rounds: int = 3
+class Short(KeepAll):
+    label: str = "short"
+    budget: int = 30
 
 
 def runs(rounds):
-    return Thrice()
+    return Short()
 """
 
 
 def preset_with(lines: str) -> str:
     """Return the module with a preset that has other lines."""
-    return PRESET.replace("    rounds: int = 3\n\n\ndef runs", f"    {lines}\n\n\ndef runs")
+    return PRESET.replace("    budget: int = 30\n\n\ndef runs", f"    {lines}\n\n\ndef runs")
 
 
 def test_a_preset_is_its_base_with_other_defaults(mine):
     """Its records have the keys of the base's with the same values; what code makes by it follows its defaults."""
-    mine(PRESET, "own_preset", "Evenly")
+    mine(PRESET, "own_preset", "KeepAll")
     own = import_module("own_preset")
-    preset, base = own.Thrice(), own.Evenly(rounds=3)
-    assert describe(preset) == describe(base) != describe(own.Evenly(rounds=4))
+    preset, base, other = own.Short(), own.KeepAll("short", 30), own.KeepAll("short", 40)
+    assert describe(preset) == describe(base) != describe(other)
     assert code_digest(preset) == code_digest(base)
-    assert describe(own.Thrice(rounds=4)) == describe(own.Evenly(rounds=4))
+    assert describe(own.Short(budget=40)) == describe(other)
     made = mine(PRESET, "own_preset", "runs")
-    assert mine(preset_with("rounds: int = 4"), "own_preset", "runs") != made
+    assert mine(preset_with("budget: int = 40"), "own_preset", "runs") != made
 
 
 @refusing(
-    ("    def start(self, arms, streams):\n        return None", "Thrice is no preset of Evenly: it adds start;"),
+    ("    def start(self, arms, streams):\n        return None", "Short is no preset of KeepAll: it adds start;"),
     ("    def __post_init__(self):\n        pass", "it adds __post_init__;"),
     ("    other: int = 2", "it adds other;"),
     ("    factor = 2", "it adds factor; give fields of the base other defaults only"),
     error=TypeError,
 )
 def test_a_class_that_adds_anything_is_no_preset(line, mine):
-    mine(preset_with(f"rounds: int = 3\n{line}"), "own_preset", "runs")
+    mine(preset_with(f"budget: int = 30\n{line}"), "own_preset", "runs")
 
 
 @pytest.fixture

@@ -82,11 +82,6 @@ def test_they_are_hollow_diamonds_at_their_places_with_one_entry_in_the_legend(p
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["A", "B", PRINTED]
 
 
-def test_a_figure_without_printed_values_has_no_such_entry():
-    figure = line_panels(ours(), ["A", "B"], title="T", statistic="mean")
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["A", "B"]
-
-
 @pytest.mark.parametrize(("study", "figure"), ALL)
 def test_every_printed_value_belongs_to_a_value_of_the_published_figure(study, figure):
     values = pd.read_csv(FIGURES / study / f"{figure}.csv")

@@ -260,19 +260,20 @@ def test_a_figure_of_changed_parameters_is_headed_by_them(tmp_path, monkeypatch)
     assert shown[-1].startswith("Changed parameters: replications = 5. Claims are decided on")
 
 
-TINY_CODE = """
-import os
-from pathlib import Path
+SECTION = """
 from bestarm_lab.notebooks.section import Section
-section = Section("gse", "01_tiny", profile, output_dir)
-{}
-(Path(os.environ["BESTARM_OUTPUT"]) / "x.csv").write_text("1\\n")
+Section("gse", "01_tiny", profile, output_dir)
+"""
+WRITES = """
+import os, time
+from pathlib import Path
+Path(os.environ["BESTARM_OUTPUT"], "x.csv").write_text("1\\n")
 """
 
 
 def test_an_edited_cell_is_published_nowhere(tmp_path, tiny_notebook):
     """A notebook whose parameters cell was edited and saved leaves figures and notebook as they are."""
-    path = tiny_notebook(TINY_CODE.format("{1: 2}"), "replications = 5")
+    path = tiny_notebook(SECTION + WRITES, "replications = 5")
     ran = start(tmp_path).communicate(timeout=240)
     assert "parameters are changed" in ran[0], ran
     assert not (tmp_path / "figures/gse/01_tiny").exists()
@@ -282,7 +283,7 @@ def test_an_edited_cell_is_published_nowhere(tmp_path, tiny_notebook):
 
 def test_two_runs_of_one_notebook_at_once_both_end_well(tmp_path, tiny_notebook):
     """Each has a folder of its own; the figures of one of them are published whole."""
-    tiny_notebook(TINY_CODE.format("__import__('time').sleep(2)"), "replications = None")
+    tiny_notebook(f"{WRITES}time.sleep(2)")
     both = [start(tmp_path) for _ in range(2)]
     said = [process.communicate(timeout=240) for process in both]
     assert [process.returncode for process in both] == [0, 0], said
@@ -296,9 +297,11 @@ def start(root: Path) -> subprocess.Popen:
     return subprocess.Popen([sys.executable, "-c", command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, **given)
 
 
-def test_a_failed_notebook_names_the_refusal(monkeypatch, tmp_path):
+def test_a_failed_notebook_names_the_refusal(fig2, tmp_path, tiny_notebook):
     """A value that no problem takes ends in one line, and nothing is published."""
-    before = files_now()
-    with pytest.raises(NotebookFailed, match="variance must be positive"):
-        run_notebook("gse/03_adaptive", "smoke", variance=-1.0, replications=2)
-    assert files_now() == before
+    words = "variance must be positive and finite, got -1"
+    refuses(lambda: fig2.changed(problem={"variance": -1.0}).first_problem(), words)
+    path = tiny_notebook(f"raise ValueError({words!r})")
+    before = path.read_bytes()
+    refuses(lambda: run_notebook("gse/01_tiny"), words, NotebookFailed)
+    assert (path.read_bytes(), (tmp_path / "figures/gse/01_tiny").exists()) == (before, False)

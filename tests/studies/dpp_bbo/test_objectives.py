@@ -89,19 +89,12 @@ def test_what_is_refused():
     refuses(lambda: CandidateArms("x", np.eye(3), np.array([[0.0, 1.0, 2.0]]), optimum=1.5), "more than optimum")
 
 
-SNAILS = "M,0.455,0.365,0.095,0.514,0.2245,0.101,0.15,15\nF,0.53,0.42,0.135,0.677,0.2565,0.1415,0.21,9\n"
-
-
 def test_reading_abalone(tmp_path):
-    """Sex becomes a number; a row without one, or with a word for a number, is named."""
+    """Sex becomes a number."""
     path = tmp_path / "abalone.data"
-    path.write_text(SNAILS)
+    path.write_text("M,0.455,0.365,0.095,0.514,0.2245,0.101,0.15,15\nF,0.53,0.42,0.135,0.677,0.2565,0.1415,0.21,9\n")
     table = read_abalone(path)
     assert (table.features[:, 0].tolist(), table.target.tolist()) == ([1.0, 0.0], [15.0, 9.0])
-    path.write_text(SNAILS + "X,1,1,1,1,1,1,1,3\n")
-    refuses(lambda: read_abalone(path), "row 2 has no valid sex")
-    path.write_text(SNAILS + "M,1,1,old,1,1,1,1,3\n")
-    refuses(lambda: read_abalone(path), "row 2 has no valid height")
 
 
 def test_abalone_stand_in_has_the_form_of_the_data():

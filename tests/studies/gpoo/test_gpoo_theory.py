@@ -14,7 +14,7 @@ from bestarm.policies.cells.stooo import Stooo
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_lab.study import load_study
-from bestarm_studies.gpoo.aggregated_gp import AggregatedGP, average_cells
+from bestarm_plain.cells import Tree, posterior
 from bestarm_studies.gpoo.aggregation.checks import VALUES
 from bestarm_studies.gpoo.cell_bandit import CellBandit
 from bestarm_studies.gpoo.functions import prior_bandit, reward_function
@@ -79,21 +79,17 @@ def test_the_observer_changes_nothing_and_sees_the_largest_error():
     observer = EventObserver(policy, problem)
     streams = Streams.first(3, seed=11, instance=problem.label)
     assert simulate(observer, problem, streams, metrics={}, every=1)["pulls"].max() == 12
-    r, cells = 1, np.arange(15)
+    r, cells = 1, list(range(15))
     partition, alone = problem.partition, problem.take(np.array([r]))
     one = streams.take(np.array([r]))
     state, tally = policy.start(partition, one), partition.no_pulls(1)
-    gp, seen, rewards, largest = AggregatedGP(policy.kernel, 0.01), [], [], 0.0
-    truth = alone.cell_values(cells[None])[0]
+    seen, rewards, largest = [], [], 0.0
+    truth = alone.cell_values(np.array([cells]))[0]
     for t in range(1, 13):
         asked = policy.ask(state)
-        posterior = gp.prior()
-        if seen:
-            points, averaging = average_cells(partition, np.array(seen))
-            posterior = gp.fit(points, np.array(rewards), averaging)
-        mean, variance = posterior.predict(*average_cells(partition, cells))
-        width = np.sqrt(policy.beta_of(np.array(t), 2) * variance[0])
-        largest = max(largest, float((np.abs(mean[0] - truth) / width).max()))
+        mean, variance = posterior(Tree(S=2), policy.kernel.K, 0.01, seen, rewards, cells)
+        width = np.sqrt(policy.beta_of(np.array(t), 2) * variance)
+        largest = max(largest, float((np.abs(mean - truth) / width).max()))
         reward = alone.rewards(Ask(asked.arms, asked.counts), tally, one)
         policy.tell(state, asked, reward)
         seen.append(int(asked.arms[0, 0]))
@@ -179,11 +175,6 @@ def test_a_bound_counts_where_it_binds():
     assert checks.CHECKS["always"](test | {"budget": 10}, {"e": beyond}).informative is False
 
 
-def test_azuma_s_bound_needs_the_range_2_of_fair_signs():
-    assert checks.CHECKS["azuma"]({"longest": 40, "range": 2.0}, {}).holds
-    assert not checks.CHECKS["azuma"]({"longest": 40, "range": 1.2}, {}).holds
-
-
 def test_what_single_feedback_the_envelope_and_the_cost_rest_on():
     """Ordinary regression to rounding; no envelope above b; multiplications below N^4; and their opposites."""
     f1, seed = partial(reward_function, name="f1"), 3
@@ -246,7 +237,10 @@ def test_near_optimal_cells_against_the_partition(size):
     assert balls >= size * 2**depth  # every representative is one
 
 
-def test_lemma_2_and_proposition_2_hold():
+def test_statements_that_a_computation_decides():
+    """Azuma's bound needs the range 2 of fair signs; Lemma 2 and Proposition 2 hold."""
+    assert checks.CHECKS["azuma"]({"longest": 40, "range": 2.0}, {}).holds
+    assert not checks.CHECKS["azuma"]({"longest": 40, "range": 1.2}, {}).holds
     assert checks.CHECKS["lemma_2"]({"scale": 14, "sizes": [1, 2], "deepest": 7}, {}).holds
     assert not checks.CHECKS["lemma_2"]({"scale": 0.1, "sizes": [1], "deepest": 2}, {}).text.startswith("0 of 0")
     assert checks.CHECKS["proposition_2"]({"draws": 50}, {}).holds

@@ -16,15 +16,10 @@ def test_how_wrong_lemma_2_is():
 PLANE = ["feature 1", "feature 2"]
 
 
-def drawn(values: pd.DataFrame, statistic: str) -> pd.DataFrame:
-    """Return the plotted values of one statistic of a figure."""
-    return values[values["statistic"] == statistic]
-
-
 @titled("linear_topm/05_drug_simulator/fig04", "The gene network falls into parts that do not touch each other")
 def test_parts_of_the_network(values: pd.DataFrame) -> bool:
     """Follow the interactions: every gene is reached from another of its part, and there are several parts."""
-    pairs = [arrow.split(" → ") for arrow in drawn(values, "sign")["series"]]
+    pairs = [arrow.split(" → ") for arrow in values.loc[values["statistic"] == "sign", "series"]]
     part = {gene: gene for pair in pairs for gene in pair}
 
     def root(gene: str) -> str:

@@ -37,7 +37,6 @@ MORE_RUNS = {
     **dict.fromkeys(("bikes_linear", "blogs_linear"), 200),
     **{"diverse_10_5": 125, "fitted_10_5": 100},  # not from random biases
 }
-COMPUTATIONS = {name: e for name, e in EXPERIMENTS.items() if isinstance(e, Computation)}
 
 
 @pytest.mark.parametrize("name", SEARCHES)
@@ -139,7 +138,7 @@ def test_searches_that_no_profile_cuts_are_at_the_papers_scale():
     """The profile laptop has fewer runs of all searches that their steps or batches leave whole, but of cheap ones."""
     whole = {name for name, search in SEARCHES.items() if search.same_scale("laptop", "paper")}
     assert whole == {"plain_days"}
-    fits = {name for name, computation in COMPUTATIONS.items() if computation.same_scale("laptop", "paper")}
+    fits = {n for n, e in EXPERIMENTS.items() if isinstance(e, Computation) and e.same_scale("laptop", "paper")}
     lines = {"contexts_fits", "cmap_fits", "cmap_batches"}
     assert fits == {"fits_synthetic", "random_fits_synthetic", "fits_uci", "evolution"} | lines
 
