@@ -10,7 +10,7 @@ CEILINGS = {  # lines of Python, or of YAML
     "src/bestarm_objectives/**/*.py": 2850,
     "src/bestarm_plain/**/*.py": 2000,
     "src/bestarm_studies/**/*.py": 19_400,
-    "tests/**/*.py": 35_930,
+    "tests/**/*.py": 35_300,
     "src/bestarm_studies/**/*.yaml": 7050,
 }
 WORDS_OF_DECISIONS = 15_000
