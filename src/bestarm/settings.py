@@ -4,6 +4,7 @@ import operator
 import types
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
+from functools import cache
 from numbers import Integral, Real
 from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
@@ -35,12 +36,6 @@ def check_whole(name: str, value: Any, least: int | None = None) -> None:
         raise ValueError(f"{name} must be a whole number{bound}, got {value!r}; give such an int.")
 
 
-def check_number(name: str, value: Any) -> None:
-    """Refuse what is no real number; NaN and infinity are numbers here."""
-    if not isinstance(value, Real) or isinstance(value, bool | np.bool_):
-        raise ValueError(f"{name} must be a number, got {value!r}; give a float.")
-
-
 def check_settings(record: Any, *, positive: Sequence[str] = (), shares: Sequence[str] = (), **least: float) -> None:
     """Refuse settings of a frozen record that its annotations do not allow; the first line of its ``__post_init__``.
 
@@ -56,8 +51,8 @@ def check_settings(record: Any, *, positive: Sequence[str] = (), shares: Sequenc
     **least : float
         Least values of settings by name, where the record itself has no rule.
     """
-    check_types(record)
-    check_values(record, least)
+    for name, kind in _kinds(type(record)).items():
+        _check_value(name, getattr(record, name), kind, least.get(name))
     for name in (*positive, *shares):
         value, kind = getattr(record, name), _kinds(type(record)).get(name)  # none of a part that a preset fixes
         if value is None or kind is None:
@@ -89,58 +84,38 @@ def _kind(hint: Any) -> _Kind:
     return _Kind(names.get(options[0], "any"), optional)
 
 
-_KINDS: dict[Any, dict[str, _Kind]] = {}
-
-
+@cache
 def _kinds(cls: Any) -> dict[str, _Kind]:
     """Return what the annotations of a dataclass allow; read once for each class."""
-    if cls not in _KINDS:
-        known = get_type_hints(cls)
-        _KINDS[cls] = {f.name: _kind(known[f.name]) for f in fields(cls) if f.init}
-    return _KINDS[cls]
+    known = get_type_hints(cls)
+    return {f.name: _kind(known[f.name]) for f in fields(cls) if f.init}
 
 
-def _check_word(name: str, value: Any, kind: _Kind) -> None:
-    if not isinstance(value, str) or value not in kind.words:
+def _check_value(name: str, value: Any, kind: _Kind, least: float | None) -> None:
+    """Refuse a setting of another kind than its annotation, a number that is not finite, and one below the least."""
+    if value is None and kind.may_be_none:
+        return
+    if kind.name == "bool" and not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False, got {value!r}.")
+    if kind.name == "str" and not isinstance(value, str):
+        raise ValueError(f"{name} must be a word, got {value!r}.")
+    if kind.name == "word" and not (isinstance(value, str) and value in kind.words):
         raise ValueError(f"{name} must be one of {', '.join(map(str, kind.words))}, got {value!r}.")
-
-
-def check_types(record: Any) -> None:
-    """Refuse settings of another kind than their annotation, with the name of the setting and the value."""
-    for name, kind in _kinds(type(record)).items():
-        value = getattr(record, name)
-        if value is None and kind.may_be_none:
-            continue
-        if kind.name == "bool" and not isinstance(value, bool | np.bool_):
-            raise ValueError(f"{name} must be True or False, got {value!r}.")
-        if kind.name == "str" and not isinstance(value, str):
-            raise ValueError(f"{name} must be a word, got {value!r}.")
-        if kind.name == "word" and not isinstance(value, str):
-            _check_word(name, value, kind)
-        if kind.name == "float":
-            check_number(name, value)
-        if kind.name == "int":
-            check_whole(name, value)
-        if kind.name == "ints":
-            if isinstance(value, str | bytes) or not isinstance(value, Iterable):
-                raise ValueError(f"{name} must be whole numbers, got {value!r}; give a tuple such as (10, 5).")
-            for part in value:
-                check_whole(f"{name}: each", part, 1)
-
-
-def check_values(record: Any, least: Mapping[str, float]) -> None:
-    """Refuse numbers that are not finite or below the least, and words that are none of those allowed."""
-    for name, kind in _kinds(type(record)).items():
-        value = getattr(record, name)
-        if value is None:
-            continue
-        if kind.name == "word":
-            _check_word(name, value, kind)
-        if kind.name == "float" and not np.isfinite(float(value)):
+    if kind.name == "float":
+        if not isinstance(value, Real) or isinstance(value, bool | np.bool_):
+            raise ValueError(f"{name} must be a number, got {value!r}; give a float.")
+        if not np.isfinite(float(value)):
             raise ValueError(f"{name} must be finite, got {value}; give a finite number.")
-        if name in least and value < least[name]:
-            otherwise = ", or give None" if kind.may_be_none else ""
-            raise ValueError(f"{name} must be at least {least[name]:g}, got {value}; raise it{otherwise}.")
+    if kind.name == "int":
+        check_whole(name, value)
+    if kind.name == "ints":
+        if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+            raise ValueError(f"{name} must be whole numbers, got {value!r}; give a tuple such as (10, 5).")
+        for part in value:
+            check_whole(f"{name}: each", part, 1)
+    if least is not None and value is not None and value < least:
+        otherwise = ", or give None" if kind.may_be_none else ""
+        raise ValueError(f"{name} must be at least {least:g}, got {value}; raise it{otherwise}.")
 
 
 def check_kernel(kernel: Any) -> None:

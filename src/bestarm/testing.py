@@ -101,17 +101,11 @@ def _check_record(policy: Any) -> None:
         'add the field label: str = "..."',
     )
     for method, wanted in _METHODS.items():
-        found = getattr(policy, method, None)
-        _expect(
-            callable(found), label, f"the method {method} is missing", f"write def {method}(self, {', '.join(wanted)})"
-        )
-        given = len(inspect.signature(getattr(policy, method)).parameters)
-        _expect(
-            given == len(wanted),
-            label,
-            f"{method} takes {given} arguments where {len(wanted)} are given",
-            f"write def {method}(self, {', '.join(wanted)})",
-        )
+        found: Any = getattr(policy, method, None)
+        remedy = f"write def {method}(self, {', '.join(wanted)})"
+        _expect(callable(found), label, f"the method {method} is missing", remedy)
+        given = len(inspect.signature(found).parameters)
+        _expect(given == len(wanted), label, f"{method} takes {given} arguments where {len(wanted)} are given", remedy)
     try:
         same = pickle.loads(pickle.dumps(policy)) == policy and replace(policy) == policy
     except Exception as error:
@@ -146,6 +140,13 @@ class _Check:
         """Raise one line where something does not hold."""
         _expect(holds, self.policy.label, what, remedy)
 
+    def expect_array(self, values: Any, dtype: type, n_axes: int, n: int, what: str, remedy: str) -> None:
+        """Raise one line where something is no array of this kind with n rows."""
+        is_array = isinstance(values, np.ndarray)
+        fits = is_array and values.dtype == dtype and values.ndim == n_axes and len(values) == n
+        kind = f"{values.dtype} of shape {values.shape}" if is_array else repr(values)
+        self.expect(fits, f"{what}, got {kind}", remedy)
+
     def start(self, replications: list[int], seed: int = 0) -> Any:
         """Return the state of these replications before the first pull."""
         return self.policy.start(self.arms, Streams(seed, "check", np.array(replications, dtype=np.int64)))
@@ -163,12 +164,9 @@ class _Check:
             "write return Ask(arms, counts), of bestarm.interface",
         )
         for name, values in zip(("arms", "counts"), asked, strict=True):
-            kind = f"{values.dtype} of shape {values.shape}" if isinstance(values, np.ndarray) else repr(values)
-            self.expect(
-                isinstance(values, np.ndarray) and values.dtype == np.int64 and values.ndim == 2 and len(values) == n,
-                f"{name} of ask must be int64 of shape ({n}, b), one row for each replication, got {kind}",
-                "take np.int64 and one row for each replication, short rows filled up with counts of 0",
-            )
+            what = f"{name} of ask must be int64 of shape ({n}, b), one row for each replication"
+            remedy = "take np.int64 and one row for each replication, short rows filled up with counts of 0"
+            self.expect_array(values, np.int64, 2, n, what, remedy)
         self.expect(
             asked.arms.shape == asked.counts.shape,
             f"arms and counts of ask have shapes {asked.arms.shape} and {asked.counts.shape}",
@@ -187,23 +185,16 @@ class _Check:
     def finished(self, state: Any, n: int) -> Any:
         """Return which replications have stopped, after a look at its form."""
         over = self.policy.finished(state)
-        kind = f"{over.dtype} of shape {over.shape}" if isinstance(over, np.ndarray) else repr(over)
-        self.expect(
-            isinstance(over, np.ndarray) and over.dtype == np.bool_ and over.shape == (n,),
-            f"finished must be bool of shape ({n},), one for each replication, got {kind}",
-            "keep an array stopped of shape (R,) in the state",
-        )
+        what = f"finished must be bool of shape ({n},), one for each replication"
+        self.expect_array(over, np.bool_, 1, n, what, "keep an array stopped of shape (R,) in the state")
         return over.copy()
 
     def recommend(self, state: Any, n: int) -> IntArray:
         """Return the recommendation, after a look at its form."""
         best = self.policy.recommend(state)
-        kind = f"{best.dtype} of shape {best.shape}" if isinstance(best, np.ndarray) else repr(best)
-        self.expect(
-            isinstance(best, np.ndarray) and best.dtype == np.int64 and best.ndim == 2 and len(best) == n,
-            f"recommend must be int64 of shape ({n}, n_best) at any time, got {kind}",
-            "end with [:, None] where one arm is recommended, as in means.argmax(axis=1)[:, None]",
-        )
+        remedy = "end with [:, None] where one arm is recommended, as in means.argmax(axis=1)[:, None]"
+        what = f"recommend must be int64 of shape ({n}, n_best) at any time"
+        self.expect_array(best, np.int64, 2, n, what, remedy)
         self.expect(
             ((best >= 0) & (best < self.n_arms)).all(),
             f"recommend names an arm outside 0, ..., {self.n_arms - 1}",

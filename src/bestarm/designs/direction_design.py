@@ -44,16 +44,10 @@ def span_coordinates(features: FloatArray, label: str) -> list[FloatArray]:
     return [np.ascontiguousarray(x @ span_basis(x)) for x in features]
 
 
-@njit(cache=True)
 def pairs(z: FloatArray) -> FloatArray:
     """Return the differences of all pairs of arms, shape (n (n - 1) / 2, d)."""
-    n, row = len(z), 0
-    found = np.empty((n * (n - 1) // 2, z.shape[1]))
-    for i in range(n):
-        for j in range(i):
-            found[row] = z[i] - z[j]
-            row += 1
-    return found
+    first, second = np.tril_indices(len(z), -1)
+    return z[first] - z[second]
 
 
 @njit(cache=True)

@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import InitVar, dataclass, replace
-from functools import wraps
+from functools import cache, wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -34,8 +34,6 @@ Settings = ParamSpec("Settings")
 Made = TypeVar("Made")
 
 FAILURES_PER_ARM, LEAST_FAILURES = 10, 100  # in a row, after which a search without an end of its own is ended
-
-_said = False
 
 
 class NothingLearned(UserWarning):
@@ -202,7 +200,8 @@ class Guarded:
 
     def _end_what_only_fails(self, state: GuardedState) -> None:
         """Raise `EverythingFails` where a search without a budget has nothing but failures, in all that goes on."""
-        if not state.failures_in_a_row.any() or ends_by_itself(self.policy):
+        ends_by_itself = hasattr(self.policy, "budget") or hasattr(self.policy, "rounds")
+        if ends_by_itself or not state.failures_in_a_row.any():
             return
         going = ~self.finished(state)
         limit = max(LEAST_FAILURES, FAILURES_PER_ARM * state.n_arms)
@@ -225,11 +224,6 @@ class Guarded:
 def unguarded(policy: Any) -> Any:
     """Return a policy without its guards."""
     return policy.policy if isinstance(policy, Guarded) else policy
-
-
-def ends_by_itself(policy: Any) -> bool:
-    """Return whether a policy has a ``budget`` or ``rounds``, after which it stops whatever it is told."""
-    return hasattr(policy, "budget") or hasattr(policy, "rounds")
 
 
 def searched_kind(policy: Any) -> type | None:
@@ -290,12 +284,9 @@ def guarded_constructor(preset: Callable[Settings, Made], name: str) -> Callable
     return construct
 
 
+@cache
 def _say_first_compile() -> None:
     """Say once that the first search compiles, where nothing is in the cache of compiled code yet."""
-    global _said
-    if _said:
-        return
-    _said = True
     folder = Path(getattr(numba.config, "CACHE_DIR", "") or Path(__file__).parents[1])
     if not any(folder.rglob("*.nbi")):
         logging.getLogger("bestarm").warning(
