@@ -248,8 +248,8 @@ def _by_key(lines: pd.DataFrame, keys: set[str]) -> Mapping[str, str]:
     }
 
 
-def who_made(study: str, experiment: str, profile: str = "laptop", folder: Path = PROCESSORS) -> str:
-    """Return the processors of an experiment's rows in a few words."""
+def who_made(study: str, experiment: str, folder: Path = PROCESSORS) -> str:
+    """Return the processors of an experiment's laptop rows in a few words."""
     lines = processors_of(study, folder)
-    own = lines[(lines["experiment"] == experiment) & (lines["profile"] == profile)]
+    own = lines[(lines["experiment"] == experiment) & (lines["profile"] == "laptop")]
     return " and ".join(own["processor"]) or UNKNOWN

@@ -40,8 +40,6 @@ SORTS: dict[str, Callable[[str, Any], Any] | type | None] = {
     "series": _series,
     "side": read_side,
     "column": str,
-    "experiment": str,
-    "experiments": _list_of(str),
     "any": None,
 }
 
@@ -134,9 +132,11 @@ def read_test(
     name = given.take(kind, str)
     if kind == "check":
         refuse_unknown(given.place, "check", [name], checks)
-        settings = _settings(given, checks[name])
+        check = checks[name]
+        of_rows = {"experiments": given.take("experiments", _list_of(str))} if check.reads_rows else {}
+        settings = of_rows | _settings(given, check)
         given.done()
-        return Exact(name, checks[name], settings)
+        return Exact(name, check, settings)
     series_are = given.take("series_are", str, "")
     if series_are:
         refuse_unknown(f"{given.place}, series_are", "value", [series_are], [n for n, v in values.items() if v.of])
@@ -257,9 +257,6 @@ def _rank(given: YamlKeys, common: dict[str, Any]) -> ClaimTest:
 
 def _slope(given: YamlKeys, common: dict[str, Any]) -> ClaimTest:
     relation = _relation(given, "above", "below", "within")
-    if given.take("by", choice("ranks"), None) is not None:
-        among = tuple(given.take("among", list))
-        return kinds.Slope(relation=_about_zero(given, relation), among=among, **common, parts=read_parts(given, []))
     if common["quantity"].value.statistic is not None:
         return kinds.Slope(relation=relation, **common, parts=read_parts(given))
     along = given.take("along", str)
@@ -356,15 +353,13 @@ def _check_side(place: str, side: Side, here: list[Any] | None, anywhere: list[A
 def _check_settings(
     place: str, asked: Check | Value, settings: Mapping[str, Any], named: list[str], experiments: Experiments
 ) -> None:
-    """Refuse series, columns and experiments that the settings of a value or check name and nobody has."""
+    """Refuse series and columns that the settings of a value or check name and nobody has."""
     found = [experiments[name] for name in named]
     for key, sort in {**asked.needs, **asked.may}.items():
         if key not in settings:
             continue
         inside, value = f"{place}, {key}", settings[key]
-        if sort == "experiment":
-            refuse_unknown(inside, "experiment", [value], experiments)
-        elif sort in ("series", "side"):
+        if sort in ("series", "side"):
             names = value if isinstance(value, list) else series_of(value)
             if (series := _series_of(found)) is not None and found:
                 refuse_unknown(inside, "series", names, series)

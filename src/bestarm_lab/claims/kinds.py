@@ -351,31 +351,12 @@ class Rank(OfCells):
 
 @dataclass(frozen=True, kw_only=True)
 class Slope(_OfMeans):
-    """A slope against a margin: of a statistic of means, of ranks, or of left minus right by least squares."""
+    """A slope against a margin: of a statistic of means, or of left minus right by least squares."""
 
     along: str = ""  # a setting; the slope is that by weighted least squares per doubling of it
-    among: tuple[Any, ...] = ()  # columns in their order, for a slope by ranks
 
     def comparisons(self, rows: Rows) -> list[Comparison]:
-        if self.among:
-            return [self._page(rows)]
         return [*self._least_squares(rows)] if self.along else super().comparisons(rows)
-
-    def _page(self, rows: Rows) -> Comparison:
-        """Compare the mean of Kendall's tau over cells with 0, by Page's exact trend test over columns."""
-        from scipy import stats
-
-        columns = list(self.among)
-        cells = [(part, *cell) for part in self.parts for cell in part.each_cell()]
-        tables = [self.quantity.tables(*cell, rows)[0]["left"][columns] for cell in cells]
-        blocks = np.array([table.mean().to_numpy() for table in tables])
-        taus = np.array([stats.kendalltau(columns, block).statistic for block in blocks])
-        falls, rises = (float(stats.page_trend_test(s * blocks, method="exact").pvalue) for s in (-1.0, 1.0))
-        mean, spread = float(taus.mean()), float(taus.std(ddof=1) / np.sqrt(len(taus)))
-        p, p_opposite = (falls, rises) if self.relation.word == "below" else (rises, falls)
-        name = f"Kendall's tau along {', '.join(map(str, columns))}, mean over {len(blocks)} cells"
-        interval = Estimate(mean, spread, len(taus)).interval
-        return Comparison(name, mean, interval, p, p_opposite, len(tables[0]), error=spread)
 
     def _least_squares(self, rows: Rows) -> Iterator[Comparison]:
         """Compare the slope of left minus right per doubling of a setting; cells have noise of their own."""
@@ -399,8 +380,6 @@ class Slope(_OfMeans):
                     yield statistics.mean_comparison(name, estimate, self.relation, True)
 
     def method(self, words: str) -> str:
-        if self.among:
-            return f"slope of {words}, Page's exact trend test"
         return f"slope of {words}, {'weighted least squares' if self.along else 'bootstrap over runs'}"
 
 

@@ -20,15 +20,10 @@ class Check:
     # from settings and rows to a `Decision`, or from settings alone (arithmetic and closed forms, decided anew wherever
     # verdicts are written); the first line of its docstring says what it does
     decide: Callable[..., Decision]
-    # needs, may: settings that it must and may be given, each with its sort, see `bestarm_lab.claims.claims_file.SORTS`
+    # needs, may: settings that it must and may be given beside the ``experiments`` whose rows it reads, each with its
+    # sort, see `bestarm_lab.claims.claims_file.SORTS`
     needs: Mapping[str, str] = field(default_factory=dict)
     may: Mapping[str, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        named = {"experiment", "experiments"} & {*self.needs.values(), *self.may.values()}
-        if named and not self.reads_rows:
-            names = ", ".join(sorted(named))
-            raise ValueError(f"{self.decide.__name__} reads no rows; take {names} out of its settings.")
 
     @property
     def reads_rows(self) -> bool:

@@ -88,7 +88,7 @@ def headings(figure: Figure) -> list[Text]:
     return [text for text in figure.texts if text.get_verticalalignment() == "top"]
 
 
-def legend_below(figure: Any, order: Sequence[str] = (), *, width: float = WIDTH) -> None:
+def legend_below(figure: Any, order: Sequence[str] = ()) -> None:
     """Write one legend under all panels; labels in the given order, then the others."""
     found: dict[str, Any] = {}
     for axis in figure.axes:
@@ -96,7 +96,7 @@ def legend_below(figure: Any, order: Sequence[str] = (), *, width: float = WIDTH
     labels = [label for label in map(display_label, order) if label in found]
     labels += [label for label in found if label not in labels]
     if labels:
-        columns = int(width / (0.062 * max(map(len, labels)) + 0.62))
+        columns = int(WIDTH / (0.062 * max(map(len, labels)) + 0.62))
         handles = [found[label] for label in labels]
         figure.legend(handles, labels, loc="outside lower center", ncols=max(1, min(columns, len(labels))))
 

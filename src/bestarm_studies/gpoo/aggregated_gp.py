@@ -173,15 +173,13 @@ class Posterior:
             found[r], prior[r] = before - whitened.T @ whitened, np.diag(before)
         return found, prior
 
-    def sample(
-        self, points: FloatArray, n_samples: int, streams: Streams, averaging: FloatArray | None = None
-    ) -> FloatArray:
-        """Return draws of averages of f, shape (R, n_samples, m), by Cholesky; jitter: 1e-10 of the prior variance.
+    def sample(self, points: FloatArray, n_samples: int, streams: Streams) -> FloatArray:
+        """Return draws of f at m points, shape (R, n_samples, m), by Cholesky; jitter: 1e-10 of the prior variance.
         The first draws do not depend on how many there are, nor do their first entries on the points that follow."""
         if len(streams.replications) != len(self.rewards):
             raise ValueError(f"streams must have {len(self.rewards)} replications, got {len(streams.replications)}.")
-        means = self.predict(points, averaging)[0]
-        covariance, prior = self._covariance(*self._targets(points, averaging))
+        means = self.predict(points)[0]
+        covariance, prior = self._covariance(*self._targets(points, None))
         key, m = streams.key("posterior draws"), means.shape[1]
         found = np.empty((len(means), n_samples, m))
         for r, replication in enumerate(streams.replications):
@@ -189,12 +187,6 @@ class Posterior:
             normals = [[standard_normal(key, replication, j, i) for j in range(m)] for i in range(n_samples)]
             found[r] = means[r] + np.reshape(normals, (n_samples, m)) @ factor.T
         return found
-
-    @property
-    def log_marginal_likelihood(self) -> FloatArray:
-        """Log density of the rewards a priori, shape (R,), without failures (Rasmussen, Williams, Algorithm 2.1)."""
-        logs = np.log(np.einsum("rtt->rt", self.factor)) + 0.5 * np.log(2.0 * np.pi)
-        return -np.asarray((np.where(np.isnan(self.rewards), 0.0, logs) + 0.5 * self.residuals**2).sum(axis=1))
 
 
 def _new_row(factor: FloatArray, covariances: FloatArray, noise_variance: float, r: int) -> tuple[FloatArray, float]:

@@ -264,17 +264,6 @@ def test_a_slope_by_least_squares_weights_the_cells():
     assert found.p == pytest.approx(stats.t.sf(slope / np.sqrt(cov[0, 0]), 49))
 
 
-def test_a_slope_by_ranks_is_pages_test():
-    """Three cells that fall along three columns: the smallest p-value there is, 1 / 6^3."""
-    size = Value("size", lambda rows, test: rows["series"].str.extract(r"(\d+)")[0].astype(int))
-    rows = pd.concat([frame({f"S{s}": noise(-s, 30, s + k, 0.01) for s in (1, 2, 3)}, k=k) for k in range(3)])
-    test = {"slope": "v", "by": "ranks", "series_are": "size", "among": [1, 2, 3], "cells": {"e": {"k": [0, 1, 2]}}}
-    found = only({**test, "below": 0}, rows, {"size": size})
-    assert found.p == pytest.approx(1 / 6**3)
-    assert found.effect == -1.0
-    assert only({**test, "above": 0}, rows, {"size": size}).p > 0.99
-
-
 def test_a_statistic_of_means_is_bootstrapped():
     """The place at which a curve first falls below a level; of a curve and itself the ratio is 1 in every draw."""
     drop = Value(

@@ -121,9 +121,7 @@ GAP = {"difference": "gap_closed", "of": "aggregated_regret", "slow": "AVE-StoOO
 GAP |= {"changed": "AVE-StoOO | posterior mean", "each": "series", "above": 0.5, "cells": {"ablation_f1": {}}}
 ALWAYS = {"check": "always", "experiments": ["theory_event"], "metric": "regret_share", "series": ["GPOO (S = 1)"]}
 SEARCH = {"check": "of_search", "experiments": ["fig5"], "metric": "aggregated_regret", "series": ["GPOO (S = 1)"]}
-OF_SEARCH = Check(
-    lambda given, rows: Decision(True, ""), {"experiments": "experiments", "metric": "column", "series": "series"}
-)
+OF_SEARCH = Check(lambda given, rows: Decision(True, ""), {"metric": "column", "series": "series"})
 
 
 def read_one(test, checks=None, values=None, file="claims.yaml", **about):
@@ -206,7 +204,7 @@ def test_values_that_mean_nothing_are_refused(change, said):
     ],
 )
 def test_tests_that_lack_something_are_refused(test, said):
-    checks = {"c": Check(lambda given, rows: Decision(True, ""), {"level": "number"}, {"part": "small|large"})}
+    checks = {"c": Check(lambda given: Decision(True, ""), {"level": "number"}, {"part": "small|large"})}
     whole = test if "check" in test else {**test, "cells": {"e": {}}}
     refuses(lambda: read_one(whole, checks), begins("claims.yaml, C, test", said))
 

@@ -62,7 +62,6 @@ def test_on_single_points_it_is_gpy_s_regression():
         found = AggregatedGP(ours, 0.03).fit(points, rewards)
         np.testing.assert_allclose(found.predict(targets)[0][0], mean[:, 0], rtol=1e-5, atol=1e-7)
         np.testing.assert_allclose(found.predict(targets)[1][0], variance[:, 0], rtol=1e-4, atol=1e-7)
-        assert found.log_marginal_likelihood[0] == pytest.approx(model.log_likelihood(), rel=1e-5)
 
 
 def test_our_kernels_are_gpy_s():
@@ -104,7 +103,6 @@ def test_replications_are_each_alone():
         alone = gp.fit(points[r], rewards[r, kept], averaging[r, kept])
         for a, b in zip(together.predict(targets), alone.predict(targets), strict=True):
             np.testing.assert_allclose(a[r], b[0], rtol=1e-9, atol=1e-12)
-        assert together.log_marginal_likelihood[r] == pytest.approx(alone.log_marginal_likelihood[0])
 
 
 def test_the_order_of_representatives_and_of_rewards_does_not_matter():
@@ -251,17 +249,13 @@ def test_replications_draw_with_their_own_streams():
             gp.prior(3, 2).sample(targets, 1, Streams.first(n))
 
 
-def test_a_reward_of_nothing_is_noise_but_a_failed_one_is_no_reward():
-    """Neither moves the posterior; only the first has a density."""
+def test_neither_a_reward_of_nothing_nor_a_failed_one_moves_the_posterior():
     points, averaging, rewards, targets, _ = some_data(15)
     before = AggregatedGP(RBF, 0.05).fit(points, rewards, averaging)
     failed = before.update(points[:1], np.array([np.nan]))
     noise = before.update(points[:1], np.array([0.1]), np.zeros((1, 1)))
     for posterior in (failed, noise):
         np.testing.assert_allclose(posterior.predict(targets), before.predict(targets), rtol=1e-12)
-    assert failed.log_marginal_likelihood[0] == pytest.approx(before.log_marginal_likelihood[0])
-    density = -0.5 * (0.1**2 / 0.05 + np.log(2 * np.pi * 0.05))
-    assert noise.log_marginal_likelihood[0] == pytest.approx(before.log_marginal_likelihood[0] + density)
 
 
 @pytest.mark.parametrize("noise", [1e-12, 1e-15, 1e-18])

@@ -3,4 +3,4 @@
 from bestarm_lab.claims.records import Check
 from bestarm_studies.dpp_bbo.batches.laws import exploration_is_greedy
 
-CHECKS = {"exploration_is_greedy": Check(exploration_is_greedy, {"experiments": "experiments"})}
+CHECKS = {"exploration_is_greedy": Check(exploration_is_greedy)}

@@ -3,4 +3,4 @@
 from bestarm_lab.claims.records import Check
 from bestarm_studies.dpp_bbo.fastxml.table import precision_range
 
-CHECKS = {"precision_range": Check(precision_range, {"experiments": "experiments", "above": "number"})}
+CHECKS = {"precision_range": Check(precision_range, {"above": "number"})}

@@ -247,8 +247,6 @@ def hidden_arms(test: Test) -> Decision:
 
 
 CHECKS = {
-    "estimate_above": Check(
-        estimate_above, {"experiments": "experiments", "series": "series", "column": "column"}, may={"errors": "number"}
-    ),
+    "estimate_above": Check(estimate_above, {"series": "series", "column": "column"}, may={"errors": "number"}),
     "hidden_arms": Check(hidden_arms, {"sizes": "numbers"}),
 }

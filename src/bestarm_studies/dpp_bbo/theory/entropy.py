@@ -225,8 +225,8 @@ def sample_bound(test: Test, rows: Rows) -> Decision:
 
 
 CHECKS = {
-    "entropy_form": Check(entropy_form, {"experiments": "experiments"}),
-    "enumeration": Check(enumeration, {"experiments": "experiments"}),
-    "mean_below_greedy": Check(mean_below_greedy, {"experiments": "experiments"}),
-    "sample_bound": Check(sample_bound, {"experiments": "experiments"}),
+    "entropy_form": Check(entropy_form),
+    "enumeration": Check(enumeration),
+    "mean_below_greedy": Check(mean_below_greedy),
+    "sample_bound": Check(sample_bound),
 }

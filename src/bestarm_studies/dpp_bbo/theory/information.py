@@ -221,6 +221,6 @@ def chain_rule(test: Test, rows: Rows) -> Decision:
 
 
 CHECKS = {
-    "chain_rule": Check(chain_rule, {"experiments": "experiments"}),
+    "chain_rule": Check(chain_rule),
     "information_rate": Check(information_rate, {"kernels": "any", "largest": "number"}),
 }

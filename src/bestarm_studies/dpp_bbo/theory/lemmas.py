@@ -277,9 +277,7 @@ CHECKS = {
     "chosen_arms_inside": Check(chosen_arms_inside, {"deltas": "numbers"}),
     "first_batch_violates": Check(first_batch_violates, {"variances": "any", "noise": "number"}),
     "never_above": Check(
-        never_above,
-        {"experiments": "experiments", "series": "series", "column": "column", "level": "number"},
-        may={"delta": "number"},
+        never_above, {"series": "series", "column": "column", "level": "number"}, may={"delta": "number"}
     ),
     "sample_violates": Check(
         sample_violates, {"variances": "any", "noise": "number", "delta": "number", "at_least": "number"}

@@ -295,7 +295,5 @@ CHECKS = {
         {"dimensions": "numbers", "batch": "number", "rounds": "number", "n_arms": "number", "delta": "number"},
     ),
     "first_step": Check(first_step, {"n_arms": "number", "factor": "number", "deltas": "numbers"}),
-    "regret_within": Check(
-        regret_within, {"experiments": "experiments", "series": "series", "theorem": "text", "delta": "number"}
-    ),
+    "regret_within": Check(regret_within, {"series": "series", "theorem": "text", "delta": "number"}),
 }

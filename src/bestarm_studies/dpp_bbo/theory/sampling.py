@@ -128,5 +128,5 @@ def sampling_speed(test: Test, rows: Rows) -> Decision:
 
 CHECKS = {
     "sampling_cost": Check(sampling_cost, {"ks": "numbers", "sizes": "numbers", "factor": "number"}),
-    "sampling_speed": Check(sampling_speed, {"experiments": "experiments", "factor": "number"}),
+    "sampling_speed": Check(sampling_speed, {"factor": "number"}),
 }

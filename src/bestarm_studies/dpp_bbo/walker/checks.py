@@ -3,4 +3,4 @@
 from bestarm_lab.claims.records import Check
 from bestarm_studies.dpp_bbo.walker.lipschitz import lipschitz_errors
 
-CHECKS = {"lipschitz_errors": Check(lipschitz_errors, {"experiments": "experiments", "of": "any"})}
+CHECKS = {"lipschitz_errors": Check(lipschitz_errors, {"of": "any"})}

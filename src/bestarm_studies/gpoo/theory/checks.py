@@ -193,15 +193,11 @@ def proposition_2(test: Test) -> Decision:
 CHECKS: dict[str, Check] = {
     "lemma_2": Check(lemma_2, {"scale": "number", "sizes": "numbers", "deepest": "number"}),
     "proposition_2": Check(proposition_2, {"draws": "number"}),
-    "always": Check(
-        always,
-        {"experiments": "experiments", "metric": "column", "series": "series"},
-        may={"budget": "number", "binds": "column"},
-    ),
+    "always": Check(always, {"metric": "column", "series": "series"}, may={"budget": "number", "binds": "column"}),
     "azuma": Check(azuma, {"longest": "number", "range": "number"}),
-    "cost": Check(cost, {"experiments": "experiments", "power": "number"}),
-    "envelope": Check(envelope, {"experiments": "experiments"}),
-    "single_feedback": Check(single_feedback, {"experiments": "experiments"}),
+    "cost": Check(cost, {"power": "number"}),
+    "envelope": Check(envelope),
+    "single_feedback": Check(single_feedback),
 }
 VALUES: dict[str, Value] = {
     "event_share": Value("largest error in units of its interval"),

@@ -5,6 +5,6 @@ from bestarm_studies.gse.beyond.clusters import clusters
 from bestarm_studies.gse.beyond.run_times import peace_cost
 
 CHECKS: dict[str, Check] = {
-    "clusters": Check(clusters, {"experiments": "experiments"}),
-    "peace_cost": Check(peace_cost, {"experiments": "experiments", "at_least": "number", "growth": "number"}),
+    "clusters": Check(clusters),
+    "peace_cost": Check(peace_cost, {"at_least": "number", "growth": "number"}),
 }

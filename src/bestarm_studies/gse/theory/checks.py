@@ -141,14 +141,12 @@ def near_optimal(test: Test) -> Decision:
 
 
 CHECKS: dict[str, Check] = {
-    "error_below_bound": Check(
-        error_below_bound, {"experiments": "experiments", "equation": "number", "constant": "number"}
-    ),
+    "error_below_bound": Check(error_below_bound, {"equation": "number", "constant": "number"}),
     "lemma_1": Check(lemma_1, {"draws": "number"}),
-    "lemma_2": Check(lemma_2, {"experiments": "experiments"}),
+    "lemma_2": Check(lemma_2),
     "norms": Check(norms, {"factor": "number"}),
-    "glm_lemma_1": Check(glm_lemma_1, {"experiments": "experiments"}),
-    "corollary_2": Check(corollary_2, {"experiments": "experiments"}),
+    "glm_lemma_1": Check(glm_lemma_1),
+    "corollary_2": Check(corollary_2),
     "against_bayes_gap": Check(against_bayes_gap, {"arms": "numbers", "dimensions": "numbers"}),
     "against_peace": Check(against_peace, {"dimensions": "numbers", "exponents": "numbers", "constant": "number"}),
     "against_peace_g_optimal": Check(

@@ -3,4 +3,4 @@
 from bestarm_lab.claims.records import Check
 from bestarm_studies.oae.problem.evolution import hills_seen
 
-CHECKS = {"hills_seen": Check(hills_seen, {"experiments": "experiments"})}
+CHECKS = {"hills_seen": Check(hills_seen)}

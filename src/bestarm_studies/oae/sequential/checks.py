@@ -58,6 +58,4 @@ def cost_of_sequence(test: Test, tables: Rows) -> Decision:
     return Decision(holds, "; ".join(texts))
 
 
-CHECKS = {
-    "cost_of_sequence": Check(cost_of_sequence, {"experiments": "experiments", "pairs": "any", "at_least": "number"})
-}
+CHECKS = {"cost_of_sequence": Check(cost_of_sequence, {"pairs": "any", "at_least": "number"})}

@@ -8,32 +8,17 @@ from bestarm_studies.oae.theory.query_bounds import lipschitz_bound, query_bound
 CHECKS: dict[str, Check] = {
     "linear_burn_in": Check(
         linear_burn_in,
-        {"experiments": "experiments", "instance": "text", "series": "series", "slack": "number", "late": "number"},
+        {"instance": "text", "series": "series", "slack": "number", "late": "number"},
         may={"attained": "flag"},
     ),
-    "wide_arms": Check(wide_arms, {"experiments": "experiments", "constant": "number"}),
-    "misspecification": Check(
-        misspecification,
-        {"experiments": "experiments"},
-        may={"ratio": "number", "proportional": "flag", "slack": "number"},
-    ),
+    "wide_arms": Check(wide_arms, {"constant": "number"}),
+    "misspecification": Check(misspecification, may={"ratio": "number", "proportional": "flag", "slack": "number"}),
     "batch_factor": Check(
         batch_factor,
-        {
-            "experiments": "experiments",
-            "instance": "text",
-            "vanilla": "series",
-            "spread": "series",
-            "slack": "number",
-            "most": "number",
-        },
+        {"instance": "text", "vanilla": "series", "spread": "series", "slack": "number", "most": "number"},
         may={"n_features": "numbers"},
     ),
-    "query_bound": Check(
-        query_bound,
-        {"experiments": "experiments", "bound": "printed|squared"},
-        may={"part": "small|large", "series": "series"},
-    ),
-    "lipschitz_bound": Check(lipschitz_bound, {"experiments": "experiments", "bound": "printed|quarter"}),
-    "linear_optimism": Check(linear_optimism, {"experiments": "experiments"}, may={"model": "constrained|regularised"}),
+    "query_bound": Check(query_bound, {"bound": "printed|squared"}, may={"part": "small|large", "series": "series"}),
+    "lipschitz_bound": Check(lipschitz_bound, {"bound": "printed|quarter"}),
+    "linear_optimism": Check(linear_optimism, may={"model": "constrained|regularised"}),
 }

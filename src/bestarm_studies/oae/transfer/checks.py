@@ -3,4 +3,4 @@
 from bestarm_lab.claims.records import Check
 from bestarm_studies.oae.cell_lines.misfit import misfit_explains_gain
 
-CHECKS = {"misfit_explains_gain": Check(misfit_explains_gain, {"experiments": "experiments"})}
+CHECKS = {"misfit_explains_gain": Check(misfit_explains_gain)}
