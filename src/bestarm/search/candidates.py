@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from bestarm.interface import Arms, FloatArray, IntArray
-from bestarm.search.columns import NAMES, REAL, find_column, roles_of
+from bestarm.search.columns import NAMES, REAL, Roles, find_column, roles_of
 from bestarm.search.number_texts import GAPS, GAPS_OR_WORDS, Column, decimal_sign, numbers_of, plain_floats, texts_of
 from bestarm.search.table_files import Table, read_table, read_table_file
 from bestarm.search.tables import (
@@ -161,17 +161,18 @@ class Candidates:
         if "" in labels:
             raise ValueError(f"{table.row(labels.index(''))}: a {word} without a name; name it or delete the row.")
         refuse_summary(table.row(-1), labels)
-        features, others = (
-            [(header[i], table.columns[i]) for i in places] for places in (roles.features, roles.results)
-        )
-        typed, units, done = _typed(where, features, labels, words, others, table.semicolons)
+        typed, units, done = _typed(table, roles, labels, words)
         if not len(typed.columns):
             raise ValueError(f"{where} has no feature with anything in it; add columns of numbers.")
         if len(labels) == len(typed):
-            labels, typed, differ = _once(labels, typed, done)
-            for one, other in differ:
-                rows = f"{table.line}s {table.lines[one]} and {table.lines[other]}"
-                raise ValueError(f"{where}: {labels[other]} has two different rows, {rows}; keep one of them.")
+            again = typed.assign(name=labels).duplicated().to_numpy()
+            done[:0] = [f"{counted(int(again.sum()), 'row')} there twice, counted once."] if again.any() else []
+            kept, typed = np.flatnonzero(~again), typed[~again].reset_index(drop=True)
+            if twice := repeated([labels[i] for i in kept]):
+                one, other = (table.lines[i] for i in [i for i in kept if labels[i] == twice[0]][:2])
+                rows = f"{table.line}s {one} and {other}"
+                raise ValueError(f"{where}: {twice[0]} has two different rows, {rows}; keep one of them.")
+            labels = [labels[i] for i in kept]
         found = cls(tuple(labels), typed, units=units)
         notes += [table.prefix + sentence for sentence in (*said, *done, *found.report_of_table())]
         return replace(found, report=tuple(notes))
@@ -400,29 +401,11 @@ def repeated(names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(found[found.duplicated()]))
 
 
-def _once(
-    labels: Sequence[str], table: pd.DataFrame, said: list[str]
-) -> tuple[list[str], pd.DataFrame, list[tuple[int, int]]]:
-    """Return names and rows without those that are there twice, which is said, and places of rows that differ."""
-    first: dict[str, int] = {}
-    pairs = [(first.setdefault(label, i), i) for i, label in enumerate(labels)]
-    again = [pair for pair in pairs if pair[0] != pair[1]]
-    differ = [(one, other) for one, other in again if not table.iloc[one].equals(table.iloc[other])]
-    if equal := {other for _, other in again} - {other for _, other in differ}:
-        said.insert(0, f"{counted(len(equal), 'row')} there twice, counted once.")
-    keep = [i for i in range(len(labels)) if i not in equal]
-    return [labels[i] for i in keep], table.iloc[keep].reset_index(drop=True), differ
-
-
 def _typed(
-    where: str,
-    columns: Sequence[tuple[str, Any]],
-    names: Sequence[str],
-    words: Sequence[str],
-    others: Sequence[tuple[str, list[str]]],
-    semicolons: bool,
+    source: Table, roles: Roles, names: Sequence[str], words: Sequence[str]
 ) -> tuple[pd.DataFrame, dict[str, str], list[str]]:
-    """Return columns as numbers (float64, NaN a gap) or words (object, None a gap), units, and what was done."""
+    """Return features as numbers (float64, NaN a gap) or words (object, None a gap), units, and what was done."""
+    columns = [(source.header[i], source.columns[i]) for i in roles.features]
     if odd := [label for label in words if label not in dict(columns)]:
         there = listed([*dict(columns)])
         raise ValueError(f"there is no feature {odd[0]!r} to be taken as words; there are: {there}.")
@@ -434,8 +417,8 @@ def _typed(
         else:
             read[label] = Column.of(label, cells, truth=True) if plain is None else plain
     texts = [column for column in read.values() if isinstance(column, Column)]
-    also = [Column.of(label, cells) for label, cells in others]
-    decimal = decimal_sign(where, [*texts, *also], semicolons)
+    results = [Column.of(source.header[i], source.columns[i]) for i in roles.results]
+    decimal = decimal_sign(source.where, [*texts, *results], source.semicolons)
     said: list[str] = []
     units: dict[str, str] = {}
     table: dict[str, pd.Series[Any]] = {}
@@ -443,7 +426,7 @@ def _typed(
         series = read[label]
         if isinstance(series, Column):
             only_words = not series.distinct and {*GAPS_OR_WORDS} & {*series.texts}
-            numbers = None if only_words else numbers_of(where, series, decimal, names)
+            numbers = None if only_words else numbers_of(source.where, series, decimal, names)
             if numbers is not None:
                 said += numbers[1]
                 (units[label],) = series.units
@@ -453,11 +436,13 @@ def _typed(
             said.append(f"column {label}: nothing in it, left out.")
         else:
             table[label] = series
-    typed = pd.DataFrame(table, index=range(len(columns[0][1]) if columns else 0))
+    typed = pd.DataFrame(table, index=range(len(source.lines)))
     alone = len(table) == 1 and not pd.api.types.is_numeric_dtype(typed.dtypes.iloc[0])  # where a gap is a word
     if len(table) and not alone and (empty := typed.isna().all(axis=1).to_numpy()).any():
         name = names[int(empty.argmax())]
-        raise ValueError(f"{where}: {name} has nothing in any feature; fill in what is known, or delete the row.")
+        raise ValueError(
+            f"{source.where}: {name} has nothing in any feature; fill in what is known, or delete the row."
+        )
     return typed, {label: unit for label, unit in units.items() if unit}, said
 
 
