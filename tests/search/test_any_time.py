@@ -268,15 +268,6 @@ def test_candidates_from_every_kind_of_file_are_the_same(tmp_path):
     assert reordered.digest == found[0].digest
 
 
-def test_controls_can_be_left_out_and_commas_are_read():
-    """By a word of the caller; a column of decimal commas as pandas reads it is numbers."""
-    search = a_search("random")
-    text = "name;reward\nc1;0,5\nNTC;7,5\nc2;failed\n;\n"
-    search.tell(pd.read_csv(io.StringIO(text), sep=";"), unknown="ignore")
-    assert search.history["reward"].tolist()[0] == 0.5
-    assert search.states[["c1", "c2"]].tolist() == ["measured", "failed"]
-
-
 def test_the_policy_of_hits_takes_what_a_hit_is_from_them(tmp_path):
     """A share, a list or a reward by the aim; its own settings come first, and a file holds it."""
     assert a_search("hits", hits="10%").policy.settings == {"share": 0.1}

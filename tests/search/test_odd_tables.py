@@ -10,8 +10,9 @@ import pytest
 from refusals import refused, refuses, refusing
 
 import bestarm
-from bestarm.search.candidates import Candidates, read_features
+from bestarm.search.candidates import Candidates
 from bestarm.search.search import Search
+from bestarm.search.search_files import candidate_parts, candidates_of
 
 TABLE = pd.DataFrame(
     np.random.default_rng(0).uniform(size=(20, 2)), index=[f"c{i}" for i in range(20)], columns=["x", "y"]
@@ -153,7 +154,7 @@ test_calls_that_are_refused = refused(
     (lambda s: s.exclude(None), "names must be a list of names or a table, got None; give"),
     (lambda s: Search(TABLE, hits=True), "hits must be a reward, a share such as '5%', or a"),
     (lambda s: Search(TABLE, hits=list(TABLE.index)), "every candidate is a hit, so that there"),
-    (lambda s: Search(pd.concat([TABLE, TABLE.iloc[:1].set_axis(["SUM"])])), "the table: the last row is called"),
+    (lambda s: Search(pd.concat([TABLE, TABLE.iloc[:1].set_axis(["SUM"])])), "the table, row 21: the last row is"),
     (
         lambda s: Search(TABLE.assign(x=[f"0,{i}5" for i in range(20)], z=["0.5"] * 20)),
         "column 'z' has '0.5' and column 'x' has '0,195', decimal points and decimal commas; write all numbers",
@@ -184,6 +185,17 @@ def test_one_candidate_can_be_added_by_a_file(tmp_path):
     assert "new" in set(search.ask(21)["name"])
     units = Search(frame(name=["a", "b"], c=["5 mM", "6 mM"]))
     refuses(lambda: units.add_candidates(frame(name=["d"], c=["7 µM"])), "has in the new table the unit 'μM' and in")
+
+
+def test_units_are_kept_whatever_a_table_is_called(tmp_path):
+    """Also in files of a search, of which older ones have them in a sentence of the report alone."""
+    (tmp_path / "column 1.csv").write_text("name,c\na,5 mM\nb,6 mM\n")
+    search = Search(tmp_path / "column 1.csv")
+    search.save(tmp_path / "s.zip")
+    assert search.candidates.units == Search.load(tmp_path / "s.zip").candidates.units == {"c": "mM"}
+    meta, numbers = candidate_parts(Candidates.of(frame(name=["a", "b"], c=["5 mM", "6 mM"])))
+    del meta["columns"][0]["unit"]
+    assert candidates_of(meta, numbers).units == {"c": "mM"}
 
 
 LINE = pd.DataFrame({"x": np.linspace(0, 1, 12)}, index=[f"c{i}" for i in range(12)])
@@ -373,10 +385,9 @@ def test_columns_of_results_by_other_words(tmp_path):
     assert said in read(tmp_path, "name,x,Notes: by Bob\na,1,\nb,2,check\n").report
 
 
-def test_names_that_are_there_twice_and_dates_among_genes(tmp_path):
+def test_names_that_are_there_twice_or_given(tmp_path):
     refuses(lambda: Candidates.of(LINE.assign(name="q")), "names twice, in its index and in column 'name'; drop one of")
-    (tmp_path / "f.csv").write_text("gene,x\n1-Mar,1\nTP53,2\n")
-    refuses(lambda: read_features(tmp_path / "f.csv", []), "'1-Mar' is no gene but a date")
+    assert read(tmp_path, "x,y\n1,2\n3,5\n", names=["p", "q"]).names == ("p", "q"), "names of a file are used"
 
 
 def test_numbers_of_other_kinds():

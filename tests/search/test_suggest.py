@@ -333,21 +333,6 @@ def test_a_table_that_is_sorted_anew_or_longer_does_not_end_a_campaign(begun, ca
     assert "3 rounds" in lab.says(capsys, "--check", policy="random")
 
 
-def test_files_of_another_spreadsheet(tmp_path):
-    """Byte-order mark, semicolons, decimal commas, blank lines at the end: the same batches as of a plain file."""
-    plain, excel = (Lab(tmp_path / name) for name in ("plain", "excel"))
-    text = plain.features.read_text().replace(",", ";").replace(".", ",").replace("\n", "\r\n")
-    excel.features.write_bytes(("\ufeff" + text + ";;;\r\n\r\n").encode())
-    for lab in (plain, excel):
-        assert lab.suggest(policy="linear") == 0
-    plain.measure(plain.batch(1))
-    rows = "".join(f"{gene};{phenotypes()[gene]}\r\n".replace(".", ",") for gene in excel.batch(1))
-    excel.phenotypes.write_bytes(("\ufeffgene;phenotype\r\n" + rows).encode())
-    for lab in (plain, excel):
-        assert lab.suggest(policy="linear") == 0
-    assert plain.batch(2) == excel.batch(2)
-
-
 def test_a_folder_and_a_hit_that_is_no_number(lab, capsys):
     shown = lab.says(capsys, "--hit", "nan", policy="random", status=2)
     assert "--hit must be a finite number, got nan" in shown

@@ -95,6 +95,32 @@ class Campaign:
         except DAMAGED:
             raise ValueError(f"{path} is damaged or half-written; take another copy of it.") from None
 
+    def reconciled(
+        self, given: Candidates, rounds: Sequence[Round], where: str, notes: list[str]
+    ) -> tuple[Candidates, list[str]]:
+        """Return the candidates after their table was read again, new ones last, and those gone; both are said."""
+        kept = self.candidates()
+        if kept is None:
+            if rounds and rounds[-1].features not in (given.digest, given.digest_1):
+                raise ValueError(
+                    f"{where} is not what round {len(rounds)} in {self.folder} used; take that file again, or begin "
+                    "another log by --campaign: what was measured is then taken as known."
+                )
+            return given, []
+        now, before = (dict(zip(each.names, each.digests, strict=True)) for each in (given, kept))
+        if changed := [name for name in kept.names if name in now and now[name] != before[name]]:
+            raise ValueError(
+                f"{where} is not what earlier rounds used: {listed(changed)} has other features or columns now; put "
+                "them back, give what changed a new name, or begin another log by --campaign."
+            )
+        gone = [name for name in kept.names if name not in now]
+        if new := [name for name in given.names if name not in before]:
+            notes.append(f"{Path(where).name}: {len(new)} genes are new ({listed(new)}).")
+            kept = kept.joined(Candidates(tuple(new), given.shown(given.places(new))))
+        if gone:
+            notes.append(f"{Path(where).name}: {len(gone)} genes are gone, and will not be suggested ({listed(gone)}).")
+        return kept, gone
+
     def keep_candidates(self, candidates: Candidates) -> None:
         """Write the candidates, whole or not at all, unless they are there."""
         kept = self.candidates()
@@ -124,24 +150,6 @@ class Campaign:
 
     def _path(self, number: int) -> Path:
         return self.folder / f"round_{number:03d}.json"
-
-
-def reconciled(kept: Candidates | None, given: Candidates, where: str) -> tuple[Candidates, list[str], list[str]]:
-    """Return the candidates of a campaign after their table was read again, new ones last, those new and those gone."""
-    if kept is None:
-        return given, [], []
-    now, before = dict(zip(given.names, given.digests, strict=True)), dict(zip(kept.names, kept.digests, strict=True))
-    if changed := [name for name in kept.names if name in now and now[name] != before[name]]:
-        raise ValueError(
-            f"{where} is not what earlier rounds used: {listed(changed)} has other features or columns now; put them "
-            "back, give what changed a new name, or begin another log by --campaign."
-        )
-    new = [name for name in given.names if name not in before]
-    gone = [name for name in kept.names if name not in now]
-    if not new:
-        return kept, [], gone
-    places = [i for i, name in enumerate(given.names) if name not in before]
-    return kept.joined(Candidates(tuple(new), given.shown(places))), new, gone
 
 
 def _read(path: Path) -> Round:

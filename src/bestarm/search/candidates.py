@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
@@ -14,19 +13,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bestarm.interface import Arms, FloatArray
-from bestarm.search.columns import NAMES, REAL, find_column, roles_of, texts_of
-from bestarm.search.number_texts import (
-    GAPS,
-    GAPS_OR_WORDS,
-    Column,
-    decimal_sign,
-    numbers_of,
-    plain_floats,
-    plain_unit,
-    truth_as_numbers,
-)
-from bestarm.search.table_files import as_frame, read_table_file
+from bestarm.interface import Arms, FloatArray, IntArray
+from bestarm.search.columns import NAMES, REAL, Roles, find_column, roles_of
+from bestarm.search.number_texts import GAPS, GAPS_OR_WORDS, Column, decimal_sign, numbers_of, plain_floats, texts_of
+from bestarm.search.table_files import Table, read_table, read_table_file
 from bestarm.search.tables import (
     GENES,
     counted,
@@ -42,7 +32,6 @@ from bestarm.settings import LARGEST_FEATURE
 RESERVED = ("name", "arm", "pull", "reward", "value")  # columns of what `ask` returns
 _MISSING = "(missing)"  # the category of a gap
 _FEW, _MANY = 5, 5_000_000  # candidates, and their numbers, between which numbers far from all others are named
-_UNIT = re.compile(r"column (.*): numbers with the unit ['\"](.*)['\"], which was taken off")  # in a report
 _PER_RANGE = 0.01  # of a feature's range, by which a told table may differ: spreadsheets round
 
 
@@ -63,6 +52,8 @@ class Candidates:
         One row for each candidate, numbers (float64, NaN a gap) or words (object, None a gap).
     report : tuple of str
         What was done to the table, one sentence each.
+    units : dict of str
+        Units that were taken off the numbers of columns.
 
     Examples
     --------
@@ -77,6 +68,7 @@ class Candidates:
     names: tuple[str, ...]
     table: pd.DataFrame
     report: tuple[str, ...] = ()
+    units: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if twice := repeated(self.names):
@@ -112,11 +104,9 @@ class Candidates:
         results = [results] if isinstance(results, str) else results
         words = [words] if isinstance(words, str) else words
         names = None if names is None else names_in(names, "names")
-        source = as_frame(source)
-        if isinstance(source, Path):
-            return cls._of_file(source, [], results, words)
-        if isinstance(source, pd.DataFrame):
-            return cls._of_frame(source, names, results, words)
+        notes: list[str] = []
+        if (table := read_table(source, notes)) is not None:
+            return cls._of_table(table, notes, names, results, words)
         if isinstance(source, np.ma.MaskedArray) and np.ma.is_masked(source):
             raise ValueError("an array with a mask is no table of candidates; fill it, by NaN where nothing is known.")
         of_others = source is None or hasattr(source, "columns")  # whose names an array would lack
@@ -131,70 +121,61 @@ class Candidates:
         return cls(tuple(labels), pd.DataFrame(np.array(arms.features, dtype=np.float64), columns=columns))
 
     @classmethod
-    def _of_file(
-        cls, path: Path, notes: list[str], results: Any, words: Sequence[str], phenotypes: str | None = None
+    def _of_table(
+        cls,
+        table: Table,
+        notes: list[str],
+        names: list[str] | None,
+        results: Sequence[str] | None,
+        words: Sequence[str],
+        phenotypes: str | None = None,
     ) -> Candidates:
-        """Return candidates from a CSV or Excel file, or genes without phenotypes; what was done is added to notes."""
-        table = read_table_file(path, notes)
-        header, columns, word = table.header, table.columns, "candidate" if phenotypes is None else "gene"
+        """Return the candidates of a table, or genes without phenotypes; what was done is added to notes."""
+        header, where, word = table.header, table.where, "candidate" if phenotypes is None else "gene"
         first, also = () if phenotypes is None else GENES, named_columns(phenotypes or "", header)
-        roles = roles_of(header, columns.__getitem__, first=first, results=results, also=also)
-        if not roles.features:
-            only = f"column{'s' * (len(header) > 1)} {', '.join(header)}"
-            raise ValueError(f"{path} has no feature, only the {only}; add columns of numbers.")
-        if roles.names is None and word == "gene":
-            raise ValueError(f"{path} has no column of genes; it has: {', '.join(header)}. Call one of them gene.")
-        if not table.lines:
-            raise ValueError(f"{path} has no {word}; it needs a row for each.")
-        given = list(map(label_of, columns[roles.names or 0]))
-        if roles.names is not None and "" in given:
-            line = table.lines[given.index("")]
-            raise ValueError(f"{path}, line {line}: a {word} without a name; name it or delete the row.")
-        refuse_summary(f"{path}, line {table.lines[-1]}", given)
-        labels = list(map(str, range(len(given)))) if roles.names is None else given
-        features, others = ([(header[i], columns[i]) for i in places] for places in (roles.features, roles.results))
-        typed, said = _typed(str(path), features, labels, words, others, table.semicolons)
-        if not len(typed.columns):
-            raise ValueError(f"{path} has no feature with anything in it; add columns of numbers.")
-        names, typed, differ = _once(labels, typed, said)
-        for before, again in differ:
-            lines = f"lines {table.lines[before]} and {table.lines[again]}"
-            raise ValueError(f"{path}: {labels[again]} has two different rows, {lines}; keep one of them.")
-        found = cls(tuple(names), typed)
-        notes += [f"{path.name}: {sentence}" for sentence in (*roles.notes, *said, *found.report_of_table())]
-        return replace(found, report=tuple(notes))
-
-    @classmethod
-    def _of_frame(cls, frame: pd.DataFrame, names: Any, results: Any, words: Sequence[str]) -> Candidates:
-        frame = frame.copy()
-        labels = [" ".join(map(str, c)).strip() if isinstance(c, tuple) else str(c) for c in frame.columns]
-        labels = [" ".join(label.split()) if "\n" in label else label for label in labels]
-        header = ["" if label == "Unnamed: 0" else label for label in labels]
-        frame.columns = pd.Index(header)
-        if twice := repeated(header):
-            raise ValueError(f"the column {twice[0]!r} is there twice; rename one.")
-        own_index = frame.index.name is not None or not pd.api.types.is_integer_dtype(frame.index.dtype)
-        again = find_column(header, NAMES[:1])
-        if again is not None and names is None and own_index:
+        if names is None and table.named and (again := find_column(header, NAMES[:1])) is not None:
             remedy = "drop one of them, the index by reset_index(drop=True)"
             raise ValueError(f"the table has names twice, in its index and in column {header[again]!r}; {remedy}.")
-        named, numeric = names is not None or own_index, list(map(pd.api.types.is_numeric_dtype, frame.dtypes))
         roles = roles_of(
-            header, lambda i: list(map(label_of, frame.iloc[:, i])), results=results, named=named, numeric=numeric
+            header,
+            lambda i: c if isinstance(c := table.columns[i], list) else list(map(label_of, c)),
+            first=first,
+            results=results,
+            also=also,
+            named=names is not None or table.named,
+            numeric=[not isinstance(c, list) and pd.api.types.is_numeric_dtype(c) for c in table.columns],
         )
-        said = [note for note in roles.notes if not note.startswith("no column of names")]  # the index has them
-        given: Any = frame.index if roles.names is None else frame.iloc[:, roles.names]
-        labels = list(map(label_of, given)) if names is None else list(names)
-        refuse_summary("the table", labels)
         if not roles.features:
-            only = f", only {', '.join(header)}" if header else ""
-            raise ValueError(f"the table has no feature{only}; add columns of numbers.")
-        columns = [(header[i], frame.iloc[:, i]) for i in roles.features]
-        typed, done = _typed("the table", columns, labels, words, (), False)
-        if len(labels) == len(frame):
-            labels, typed, _ = _once(labels, typed, said)
-        found = cls(tuple(labels), typed)
-        return replace(found, report=(*said, *done, *found.report_of_table()))
+            only = f", only the column{'s' * (len(header) > 1)} {', '.join(header)}" if header else ""
+            raise ValueError(f"{where} has no feature{only}; add columns of numbers.")
+        if roles.names is None and word == "gene":
+            raise ValueError(f"{where} has no column of genes; it has: {', '.join(header)}. Call one of them gene.")
+        if not table.lines:
+            raise ValueError(f"{where} has no {word}; it needs a row for each.")
+        said = list(roles.notes)
+        if names is None and roles.names is None and table.index is None and len(header) > 1:
+            said.append("no column of names, so that the rows are numbered from 0 on; a column `name` would name them.")
+        index: Any = range(len(table.lines)) if table.index is None else table.index
+        labels = list(map(label_of, index if roles.names is None else table.columns[roles.names]))
+        labels = labels if names is None else names
+        if "" in labels:
+            raise ValueError(f"{table.row(labels.index(''))}: a {word} without a name; name it or delete the row.")
+        refuse_summary(table.row(-1), labels)
+        typed, units, done = _typed(table, roles, labels, words)
+        if not len(typed.columns):
+            raise ValueError(f"{where} has no feature with anything in it; add columns of numbers.")
+        if len(labels) == len(typed):
+            again = typed.assign(name=labels).duplicated().to_numpy()
+            done[:0] = [f"{counted(int(again.sum()), 'row')} there twice, counted once."] if again.any() else []
+            kept, typed = np.flatnonzero(~again), typed[~again].reset_index(drop=True)
+            if twice := repeated([labels[i] for i in kept]):
+                one, other = (table.lines[i] for i in [i for i in kept if labels[i] == twice[0]][:2])
+                rows = f"{table.line}s {one} and {other}"
+                raise ValueError(f"{where}: {twice[0]} has two different rows, {rows}; keep one of them.")
+            labels = [labels[i] for i in kept]
+        found = cls(tuple(labels), typed, units=units)
+        notes += [table.prefix + sentence for sentence in (*said, *done, *found.report_of_table())]
+        return replace(found, report=tuple(notes))
 
     @cached_property
     def encoded(self) -> tuple[FloatArray, tuple[str, ...], tuple[str, ...]]:
@@ -250,11 +231,6 @@ class Candidates:
         """Which columns of `values` tell candidates apart, shape (d,)."""
         spread, size = self.values.std(axis=0), np.abs(self.values).max(axis=0)
         return spread > 1e-12 * np.maximum(size, 1e-300)
-
-    @property
-    def units(self) -> dict[str, str]:
-        """Units that were taken off the numbers of columns, as the report has them."""
-        return {label: plain_unit(unit) for label, unit in _UNIT.findall("\n".join(self.report))}
 
     def report_of_table(self) -> list[str]:
         """Return what was done to the columns, constants included."""
@@ -355,36 +331,42 @@ class Candidates:
         old = {*self.report_of_table(), *more.report_of_table()}  # of columns, which are told anew
         said = [line for line in (*self.report, *more.report) if not any(line.endswith(sentence) for sentence in old)]
         said += [f"column {column}: unknown for {counted(len(more.names), 'new candidate')}." for column in missing]
-        return replace(found, report=(*said, *found.report_of_table()))
+        return replace(found, report=(*said, *found.report_of_table()), units={**new, **own})
+
+    @cached_property
+    def place(self) -> dict[str, int]:
+        """The place of each candidate by its name."""
+        return {name: i for i, name in enumerate(self.names)}
+
+    def places(self, names: Iterable[str]) -> IntArray:
+        return np.array([self.place[name] for name in names], dtype=np.int64)
 
     def shown(self, places: Iterable[int]) -> pd.DataFrame:
         """Return the table's own rows of some candidates, by place."""
         return self.table.iloc[list(places)].reset_index(drop=True)
 
-    def compare(self, names: Sequence[str], table: pd.DataFrame, decimal: str = ".") -> None:
+    def compare(self, names: Sequence[str], columns: Mapping[str, Any], decimal: str) -> None:
         """Refuse features in a told table that are not those of the candidate, beyond the rounding of spreadsheets."""
-        place = {name: i for i, name in enumerate(self.names)}
-        rows = [(row, name, place[name]) for row, name in enumerate(names) if name in place]
-        header, units_there = [str(label) for label in table.columns], self.units
+        rows = [(row, name, self.place[name]) for row, name in enumerate(names) if name in self.place]
+        header = list(columns)
         others = ["" if label in self.table.columns else label for label in header]
         for label in self.table.columns:
             place_of = header.index(label) if label in header else find_column(others, (label,))
             if place_of is None:
                 continue
-            cells, own = table.iloc[:, place_of], self.table[label].to_numpy()
+            cells, own = columns[header[place_of]], self.table[label].to_numpy()
             odd: list[tuple[str, str, str]] = []
             if own.dtype == np.float64:
                 reach = _PER_RANGE * (np.nanmax(own) - np.nanmin(own))
-                texts = truth_as_numbers(texts_of(cells))
-                column, sign = Column.of(label, texts), "." if pd.api.types.is_numeric_dtype(cells) else decimal
-                if read := numbers_of("the table", column, sign):
-                    (unit, *_), known_unit = column.units, units_there.get(label, "")
+                column = Column.of(label, cells, truth=True)
+                if read := numbers_of("the table", column, decimal):
+                    (unit, *_), known_unit = column.units, self.units.get(label, "")
                     units = (f" {unit}", f" {known_unit}") if unit and known_unit not in ("", unit) else ("", "")
                     pairs = ((name, read[0][row], own[i]) for row, name, i in rows)
                     off = ((n, a, b) for n, a, b in pairs if any(units) or abs(a - b) > max(reach, 1e-6 * abs(b)))
                     odd = [(n, f"{a:g}{units[0]}", f"{b:g}{units[1]}") for n, a, b in off if a == a]
                 else:
-                    told = ((name, texts[row], own[i]) for row, name, i in rows)
+                    told = ((name, column.texts[row], own[i]) for row, name, i in rows)
                     odd = [(n, repr(a), f"{b:g}") for n, a, b in told if a.lower() not in GAPS]
             else:
                 words = [" ".join(text.split()) for text in texts_of(cells)]
@@ -405,7 +387,7 @@ def _same_word(told: str, known: str) -> bool:
 
 def read_features(path: str | Path, notes: list[str], phenotypes: str = "", words: Sequence[str] = ()) -> Candidates:
     """Return the genes of a file and what describes them, columns of phenotypes left out; notes say what was done."""
-    found = Candidates._of_file(Path(path), notes, None, words, phenotypes)
+    found = Candidates._of_table(read_table_file(Path(path), notes), notes, None, None, words, phenotypes)
     refuse_dates(path, found.names)
     if len(found.names) < 2:
         raise ValueError(f"{path} has 1 gene; a search needs at least two.")
@@ -419,29 +401,11 @@ def repeated(names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(found[found.duplicated()]))
 
 
-def _once(
-    labels: Sequence[str], table: pd.DataFrame, said: list[str]
-) -> tuple[list[str], pd.DataFrame, list[tuple[int, int]]]:
-    """Return names and rows without those that are there twice, which is said, and places of rows that differ."""
-    first: dict[str, int] = {}
-    pairs = [(first.setdefault(label, i), i) for i, label in enumerate(labels)]
-    again = [pair for pair in pairs if pair[0] != pair[1]]
-    differ = [(one, other) for one, other in again if not table.iloc[one].equals(table.iloc[other])]
-    if equal := {other for _, other in again} - {other for _, other in differ}:
-        said.insert(0, f"{counted(len(equal), 'row')} there twice, counted once.")
-    keep = [i for i in range(len(labels)) if i not in equal]
-    return [labels[i] for i in keep], table.iloc[keep].reset_index(drop=True), differ
-
-
 def _typed(
-    where: str,
-    columns: Sequence[tuple[str, Any]],
-    names: Sequence[str],
-    words: Sequence[str],
-    others: Sequence[tuple[str, list[str]]],
-    semicolons: bool,
-) -> tuple[pd.DataFrame, list[str]]:
-    """Return columns as numbers (float64, NaN a gap) or words (object, None a gap), and what was done."""
+    source: Table, roles: Roles, names: Sequence[str], words: Sequence[str]
+) -> tuple[pd.DataFrame, dict[str, str], list[str]]:
+    """Return features as numbers (float64, NaN a gap) or words (object, None a gap), units, and what was done."""
+    columns = [(source.header[i], source.columns[i]) for i in roles.features]
     if odd := [label for label in words if label not in dict(columns)]:
         there = listed([*dict(columns)])
         raise ValueError(f"there is no feature {odd[0]!r} to be taken as words; there are: {there}.")
@@ -451,30 +415,35 @@ def _typed(
         if label in words or isinstance(getattr(cells, "dtype", None), pd.CategoricalDtype):
             read[label] = _as_words(cells)
         else:
-            read[label] = Column.of(label, truth_as_numbers(texts_of(cells))) if plain is None else plain
+            read[label] = Column.of(label, cells, truth=True) if plain is None else plain
     texts = [column for column in read.values() if isinstance(column, Column)]
-    also = [Column.of(label, cells) for label, cells in others]
-    decimal = decimal_sign(where, [*texts, *also], semicolons)
+    results = [Column.of(source.header[i], source.columns[i]) for i in roles.results]
+    decimal = decimal_sign(source.where, [*texts, *results], source.semicolons)
     said: list[str] = []
+    units: dict[str, str] = {}
     table: dict[str, pd.Series[Any]] = {}
     for label, cells in columns:
         series = read[label]
         if isinstance(series, Column):
             only_words = not series.distinct and {*GAPS_OR_WORDS} & {*series.texts}
-            numbers = None if only_words else numbers_of(where, series, decimal, names)
+            numbers = None if only_words else numbers_of(source.where, series, decimal, names)
+            if numbers is not None:
+                said += numbers[1]
+                (units[label],) = series.units
             series = _as_words(cells) if numbers is None else pd.Series(numbers[0])
-            said += [] if numbers is None else numbers[1]
         if series.isna().all() and len(series):
             said = [sentence for sentence in said if not sentence.startswith(f"column {label}: ")]
             said.append(f"column {label}: nothing in it, left out.")
         else:
             table[label] = series
-    typed = pd.DataFrame(table, index=range(len(columns[0][1]) if columns else 0))
+    typed = pd.DataFrame(table, index=range(len(source.lines)))
     alone = len(table) == 1 and not pd.api.types.is_numeric_dtype(typed.dtypes.iloc[0])  # where a gap is a word
     if len(table) and not alone and (empty := typed.isna().all(axis=1).to_numpy()).any():
         name = names[int(empty.argmax())]
-        raise ValueError(f"{where}: {name} has nothing in any feature; fill in what is known, or delete the row.")
-    return typed, said
+        raise ValueError(
+            f"{source.where}: {name} has nothing in any feature; fill in what is known, or delete the row."
+        )
+    return typed, {label: unit for label, unit in units.items() if unit}, said
 
 
 def _plain_numbers(column: pd.Series[Any]) -> pd.Series[Any] | None:

@@ -5,10 +5,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from bestarm.search.number_texts import GAPS, TO_COME, Column, plain_floats, tidy
 
@@ -87,7 +85,7 @@ def roles_of(
     results: Sequence[str] | None = None,
     also: Sequence[str] = (),
     named: bool = False,
-    numeric: Sequence[bool] = (),
+    numeric: Sequence[bool],
 ) -> Roles:
     """Return the role of each column of a header, whose texts ``cells`` returns by place.
 
@@ -100,10 +98,9 @@ def roles_of(
     if names is None and not named:
         names = _first_column(header, cells, notes)
     if results is None:
-        known = numeric or [False] * len(header)
         called = [label in also or {_bare(label), _AROUND.sub("", _bare(label))} & {*RESULTS} for label in header]
         others = [i for i in range(len(header)) if i != names]
-        found = [i for i in others if called[i] or (not known[i] and _has_results_to_come(cells(i)))]
+        found = [i for i in others if called[i] or (not numeric[i] and _has_results_to_come(cells(i)))]
         for i in found:
             notes.append(f"column {header[i]}: results, no feature; `results` names such columns, if others are meant.")
     else:
@@ -156,10 +153,7 @@ def _first_column(header: Sequence[str], cells: Callable[[int], Sequence[str]], 
         if header[0] and len(header) > 1:
             notes.append(f"column {header[0]}: the names of the rows, which no other column has.")
         return 0
-    if len(header) > 1:
-        notes.append("no column of names, so that the rows are numbered from 0 on; a column `name` would name them.")
-        return None
-    return 0 if texts and words else None
+    return 0 if texts and words and len(header) == 1 else None
 
 
 def _has_results_to_come(texts: Sequence[str]) -> bool:
@@ -176,12 +170,3 @@ def _counts(texts: Sequence[str]) -> bool:
     """Return whether texts are 0, 1, 2, ... or 1, 2, 3, ... in order."""
     start = tidy(texts[0])
     return start in ("0", "1") and all(tidy(t) == str(i) for i, t in enumerate(texts, int(start)))
-
-
-def texts_of(values: Any) -> list[str]:
-    """Return cells as texts, those of a file as they are, those of a frame of any kind empty for gaps."""
-    if isinstance(values, list):
-        return values
-    column = pd.Series(values).astype(object)
-    plain = [float(v) if isinstance(v, Fraction) else v for v in column]
-    return ["" if gap else str(v) for v, gap in zip(plain, pd.isna(column), strict=True)]

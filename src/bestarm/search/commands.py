@@ -12,8 +12,8 @@ import pandas as pd
 from bestarm import __version__
 from bestarm.search.any_size import learns_from
 from bestarm.search.atomic_files import write_atomically
-from bestarm.search.campaign import Campaign, next_round, reconciled, refuse_lost
-from bestarm.search.candidates import Candidates, read_features
+from bestarm.search.campaign import Campaign, next_round, refuse_lost
+from bestarm.search.candidates import read_features
 from bestarm.search.choices import Choice, parsed_settings
 from bestarm.search.errors import Reading, mean_of
 from bestarm.search.genes import known_symbols, matched, places, wells_of
@@ -38,7 +38,7 @@ def run_suggest(given: argparse.Namespace) -> int:
         raise ValueError("--check changes nothing; leave out --withdraw and --pending, or check in a call of its own.")
     plan = Plan(choice, given.batch, given.seed, given.aim, given.components)
     notes: list[str] = []
-    given_table = read_features(given.features, notes, given.phenotype, given.words)
+    genes = read_features(given.features, notes, given.phenotype, given.words)
     source = Path(given.phenotypes)
     if source.is_dir():
         raise ValueError(f"{source} is a folder, no file; name the table of phenotypes in it.")
@@ -47,7 +47,7 @@ def run_suggest(given: argparse.Namespace) -> int:
         rounds = campaign.rounds()
         if given.check and not rounds:
             raise ValueError(f"there is no log in {campaign.folder}; name the folder of one by --campaign.")
-        candidates, gone = _candidates(campaign, given_table, rounds, given.features, notes)
+        candidates, gone = campaign.reconciled(genes, rounds, given.features, notes)
         phenotypes = _phenotypes(given.phenotypes, given, candidates.names, notes, known_at(rounds), plan)
         for line in notes:
             print(f"note: {line}")
@@ -96,7 +96,7 @@ def run_suggest(given: argparse.Namespace) -> int:
             return 0
         campaign.keep_candidates(candidates)
         campaign.append(new)
-        _write_plate(new, campaign, given.plate, free)
+        written = _write_plate(new, campaign, given.plate, free)
         known = known_at([*rounds, new])
         if len(new.suggested) < plan.batch:
             print(f"note: only {len(new.suggested)} genes are left, fewer than a batch of {plan.batch}.")
@@ -112,7 +112,7 @@ def run_suggest(given: argparse.Namespace) -> int:
         if said := learns_from(choice.name, len(known), "the genes known"):
             print(f"note: {said}")
         _say_learned(new)
-        _show(new, _write_plate(new, campaign, given.plate, free))
+        _show(new, written)
     return 0
 
 
@@ -120,22 +120,6 @@ def _refuse_two_hits(hit: float | None, choices: list[Choice]) -> None:
     said = [name for choice in choices for name in ("share", "threshold") if name in choice.settings]
     if hit is not None and said:
         raise ValueError(f"--hit and --set {said[0]} both say what a hit is; give one of them.")
-
-
-def _candidates(
-    campaign: Campaign, given: Candidates, rounds: list[Round], where: str, notes: list[str]
-) -> tuple[Candidates, list[str]]:
-    """Return the genes of a campaign after its table was read again, and those that are gone; what changed is said."""
-    kept = campaign.candidates()
-    if kept is None and rounds and rounds[-1].features not in (given.digest, given.digest_1):
-        remedy = "take that file again, or begin another log by --campaign: what was measured is then taken as known"
-        raise ValueError(f"{where} is not what round {len(rounds)} in {campaign.folder} used; {remedy}.")
-    candidates, new, gone = reconciled(kept, given, where)
-    if new:
-        notes.append(f"{Path(where).name}: {len(new)} genes are new ({listed(new)}).")
-    if gone:
-        notes.append(f"{Path(where).name}: {len(gone)} genes are gone, and will not be suggested ({listed(gone)}).")
-    return candidates, gone
 
 
 def _phenotypes(

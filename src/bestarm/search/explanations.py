@@ -9,9 +9,10 @@ import pandas as pd
 from scipy.special import ndtr
 
 from bestarm.interface import FloatArray, IntArray
+from bestarm.search.candidates import Candidates
 from bestarm.search.errors import mean_of
 from bestarm.search.next_batch import Plan
-from bestarm.search.rounds import Round, Suggestion, Values, aim_of, of_prediction, reward
+from bestarm.search.rounds import Chunk, Round, Suggestion, Values, aim_of, of_prediction, reward
 
 TOP_SHARE = 0.05  # of the measured candidates, by which a hit is defined if nobody says from which value
 FEWEST = 20  # measured candidates for that
@@ -34,24 +35,26 @@ def nearest_measured(scores: FloatArray, places: IntArray, measured: IntArray) -
 
 def suggestions(
     plan: Plan,
-    names: Sequence[str],
+    candidates: Candidates,
     scores: FloatArray,
-    batch: IntArray,
+    each: Round,
+    chunks: Sequence[Chunk],
     prediction: tuple[FloatArray, FloatArray] | None,
-    told: IntArray,
-    measured: IntArray,
-    shut: IntArray,
 ) -> list[Suggestion]:
-    """Return why each candidate of a batch is in it, see `Suggestion`, by standardised features, shape (n, d).
+    """Return why each candidate of a round's batch is in it, see `Suggestion`, by standardised features, shape (n, d).
 
-    ``told``, ``measured``, ``shut``: places told, those of them that did not fail, and those that could not be chosen.
+    The chunks are what the policy had been told.
     """
+    names, batch = candidates.names, candidates.places(each.names)
+    told = np.concatenate([np.zeros(0, np.int64), *(chunk.places for chunk in chunks)])
+    good = ~np.isnan(np.concatenate([np.zeros(0), *(chunk.rewards for chunk in chunks)]))
     if prediction is None:
         why = "random, since nothing is known yet" if not len(told) else "random, since every well failed so far"
         return [Suggestion(names[a], why=why) for a in batch]
     predicted, spread = prediction
-    left = np.union1d(np.setdiff1d(np.arange(len(names)), np.union1d(told, shut)), batch)
-    novelty, nearest = nearest_measured(scores, left, measured)
+    shut = np.union1d(told, candidates.places([*each.pending, *each.withdrawn]))
+    left = np.union1d(np.setdiff1d(np.arange(len(names)), shut), batch)
+    novelty, nearest = nearest_measured(scores, left, np.unique(told[good]))
     rank = np.empty(len(names), np.int64)
     rank[left[np.argsort(-predicted[left], kind="stable")]] = 1 + np.arange(len(left))
     place = {int(a): i for i, a in enumerate(left)}

@@ -7,6 +7,7 @@ beforehand is told first and counts as a round; a corrected measurement is told 
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
@@ -22,7 +23,7 @@ from bestarm.policies.model_batches import MOST_KNOWN
 from bestarm.search.candidates import Candidates
 from bestarm.search.choices import Choice
 from bestarm.search.errors import Errors, errors_of, mean_of
-from bestarm.search.rounds import Chunk, Round, Told, Values, aim_of, chunks_of, reward
+from bestarm.search.rounds import Chunk, Round, Told, Values, aim_of, known_at, reward
 from bestarm.search.state_files import describe, restore
 from bestarm.settings import check_whole
 from bestarm.streams import Streams
@@ -129,10 +130,29 @@ class Plan:
         return errors_of(measured) if self.weighs else {}
 
     def chunks(
-        self, rounds: Sequence[Round], new: Told, revised: Values, order: Sequence[str], errors: Errors
+        self, rounds: Sequence[Round], new: Told, revised: Values, candidates: Candidates, errors: Errors
     ) -> list[Chunk]:
-        """Return what the policy is told, see `chunks_of`; what was known when it took over is one of them."""
-        return chunks_of(rounds, new, revised, order, errors, self.since + 1 if self.since else 0, self.choice.repeats)
+        """Return what the policy is told of each round and now, by the latest measurements as they are, see `reward`.
+
+        What was known when it took over is one table in the order of the candidates, each of them once unless the
+        policy `repeats`.
+        """
+        latest: dict[str, list[float]] = {name: list(values) for name, values in known_at(rounds).items()}
+        latest |= {name: list(values) for name, values in revised.items()}
+        for name, value in new:
+            latest.setdefault(name, []).append(value)
+        left = {name: iter(values) for name, values in latest.items()}
+        tables = [*([name for name, _ in each.told] for each in rounds), [name for name, _ in new]]
+        if self.since:
+            together = self.since + 1
+            first = sorted((name for names in tables[:together] for name in names), key=candidates.place.__getitem__)
+            tables = [first if self.choice.repeats else list(dict.fromkeys(first)), *tables[together:]]
+        found = []
+        for names in filter(None, tables):
+            values = np.array([next(left[name]) for name in names], dtype=np.float64)
+            own = np.array([errors.get(name, (math.nan, 1.0)) for name in names]).reshape(-1, 2) if errors else None
+            found.append(Chunk(candidates.places(names), values, own))
+        return found
 
 
 @dataclass
@@ -185,7 +205,6 @@ def choose_batch(
     plan: Plan,
     features: FloatArray,
     chunks: Sequence[Chunk],
-    *,
     n_asked: int,
     withdrawn: IntArray,
     pending: IntArray,
@@ -233,9 +252,8 @@ def recomputed_batches(
         view = (len(some.names), isinstance(plan.choice, CustomPolicy), plan.components)
         if view not in kept:
             kept[view] = plan.features(some)
-        place = {name: i for i, name in enumerate(some.names)}
-        chunks = plan.chunks(rounds[:number], each.told, each.revised, some.names, each.errors)
-        gone, there = (np.array([place[name] for name in names], np.int64) for names in (each.withdrawn, each.pending))
-        places = choose_batch(plan, kept[view], chunks, n_asked=number - plan.since, withdrawn=gone, pending=there)
+        chunks = plan.chunks(rounds[:number], each.told, each.revised, some, each.errors)
+        gone, there = some.places(each.withdrawn), some.places(each.pending)
+        places = choose_batch(plan, kept[view], chunks, number - plan.since, gone, there)
         found.append([some.names[a] for a in places])
     return found

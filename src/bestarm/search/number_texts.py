@@ -11,9 +11,11 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from fractions import Fraction
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from bestarm.interface import FloatArray
 
@@ -87,7 +89,16 @@ def tidy(text: str) -> str:
     return (text if text.isascii() else text.translate(_EXACT)).strip()
 
 
-def truth_as_numbers(texts: Sequence[str]) -> Sequence[str]:
+def texts_of(cells: Any) -> list[str]:
+    """Return cells as texts, those of a file as they are, those of a frame of any kind empty for gaps."""
+    if isinstance(cells, list):
+        return cells
+    column = pd.Series(cells).astype(object)
+    plain = [float(v) if isinstance(v, Fraction) else v for v in column]
+    return ["" if gap else str(v) for v, gap in zip(plain, pd.isna(column), strict=True)]
+
+
+def _truth_as_numbers(texts: list[str]) -> list[str]:
     """Return texts with 1 for true and 0 for false, in any case of letters, if beside gaps there is nothing else."""
     truth = {"true": "1", "false": "0"}
     folded = [text.strip().lower() for text in texts]
@@ -172,13 +183,18 @@ class Column:
     texts: Sequence[str]
     floats: FloatArray | None  # if all cells are plain numbers
     distinct: Mapping[str, _Parsed | None]  # otherwise each text that is no gap, once, with its parts
+    written: bool = (
+        True  # by somebody, and not numbers of a frame, whose points say nothing of the table's decimal sign
+    )
 
     @classmethod
-    def of(cls, label: str, texts: Iterable[str]) -> "Column":
-        clean = [tidy(text) for text in texts]
+    def of(cls, label: str, cells: Any, truth: bool = False) -> "Column":
+        """Return a column of a file or a frame, where it may hold ``truth`` with 1 for true and 0 for false."""
+        texts = texts_of(cells)
+        clean = [tidy(text) for text in (_truth_as_numbers(texts) if truth else texts)]
         floats = plain_floats(clean)
         words = {} if floats is not None else {t: _parsed(t) for t in dict.fromkeys(clean) if t.lower() not in GAPS}
-        return cls(label, clean, floats, words)
+        return cls(label, clean, floats, words, isinstance(cells, list) or not pd.api.types.is_numeric_dtype(cells))
 
     @property
     def units(self) -> set[str]:
@@ -202,7 +218,9 @@ class Column:
         return 0 < len(known) == len(self.distinct) and not codes
 
     def signs(self) -> dict[str, str]:
-        """Return the decimal signs of the numbers, each with an example."""
+        """Return the decimal signs of the numbers that were written, each with an example."""
+        if not self.written:
+            return {}
         if self.floats is not None:
             pointed = next((text for text in self.texts if "." in text), None)
             sure = next((text for text in self.texts if "." in text and _sign_of(text) == "."), None)
@@ -248,6 +266,7 @@ def numbers_of(
     ``where`` names the table and ``whose`` the rows in it.
     """
     said: list[str] = []
+    decimal = decimal if column.written else "."
     label, codes = column.label, (text for text in column.texts if text[:1] == "0" and _CODE.fullmatch(text))
     zeros = [f"column {label}: {t!r} read as a number; `words` keeps such texts as categories." for t in codes][:1]
     if column.floats is not None and (decimal == "." or not any("." in text for text in column.texts)):

@@ -138,7 +138,7 @@ def _next_batch(search: Any) -> str:
         return _soft("No batch waits for results.")
     reasons = search.why()
     reasons = reasons[reasons["name"].isin(waiting)]
-    features = search.candidates.shown(search._places(reasons["name"]))
+    features = search.candidates.shown(search.candidates.places(reasons["name"]))
     if features.shape[1] <= 6:
         for column in features.select_dtypes(np.float64):  # conditions for the bench, whole
             features[column] = ["" if value != value else f"{value:.15g}" for value in features[column]]

@@ -139,39 +139,6 @@ class Chunk:
         return Chunk(places, self.rewards[keep], None if self.errors is None else self.errors[keep])
 
 
-def chunks_of(
-    rounds: Sequence[Round],
-    new: Told,
-    revised: Values,
-    order: Sequence[str],
-    errors: Errors,
-    together: int,
-    repeats: bool,
-) -> list[Chunk]:
-    """Return what was told in each round and now, by the latest measurements and the aim of the present.
-
-    The rewards are measurements as they are; see `reward`. Those of the first rounds can be taken ``together`` as one
-    table in the order of the candidates, each of them once unless it ``repeats``.
-    """
-    latest: dict[str, list[float]] = {name: list(values) for name, values in known_at(rounds).items()}
-    latest |= {name: list(values) for name, values in revised.items()}
-    for name, value in new:
-        latest.setdefault(name, []).append(value)
-    place = {name: i for i, name in enumerate(order)}
-    left = {name: iter(values) for name, values in latest.items()}
-    found = []
-    tables = [*([name for name, _ in each.told] for each in rounds), [name for name, _ in new]]
-    if together:
-        first = sorted((name for names in tables[:together] for name in names), key=place.__getitem__)
-        tables = [first if repeats else list(dict.fromkeys(first)), *tables[together:]]
-    for names in filter(None, tables):
-        values = [next(left[name]) for name in names]
-        own = np.array([errors.get(name, (math.nan, 1.0)) for name in names]).reshape(-1, 2) if errors else None
-        places = np.array([place[name] for name in names], np.int64)
-        found.append(Chunk(places, np.array(values, dtype=np.float64), own))
-    return found
-
-
 def as_json(new: Round) -> dict[str, Any]:
     """Return a round as JSON can hold it, None in place of NaN."""
     meta = asdict(new) | {"format": FORMAT if new.errors else 2, "learned": dict(new.learned or {})}

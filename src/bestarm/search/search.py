@@ -19,7 +19,7 @@ from scipy.special import ndtr
 
 from bestarm import __version__
 from bestarm.guards.protocol import Guarded, NothingLearned, unguarded
-from bestarm.interface import FloatArray, IntArray
+from bestarm.interface import FloatArray
 from bestarm.partition import Partition
 from bestarm.policies.model_batches import expected_quantile
 from bestarm.search import explanations
@@ -159,7 +159,6 @@ class Search:
 
     def _begin(self) -> None:
         """Set all that is learned to nothing."""
-        self._place = {name: i for i, name in enumerate(self._candidates.names)}
         self._status = CandidateStatus()
         self._rounds: list[Round] = []
         self._cache = ReplayCache()
@@ -280,7 +279,7 @@ class Search:
             if size is not None:
                 check_whole("size", size, 1)
             if pending is not None:
-                self._status.set_pending(names_in(pending, "pending", self._place))
+                self._status.set_pending(names_in(pending, "pending", self._candidates.place))
             elif size is None and +self._status.waiting:
                 return self._table(self._status.in_order(self._rounds))
             elif self._status.whole_batch_waits and size is not None and size == self._rounds[-1].settings["batch"]:
@@ -301,10 +300,10 @@ class Search:
         plan = self._plan(size)
         chunks, new, revised = self._chunks()
         blocked = [name for name in self._candidates.names if name in self._status.withdrawn]
-        there = self.pending
+        there, asked = self.pending, len(self._rounds) - self._since
         with noted(f"choosing batch {len(self._rounds) + 1}"):
-            kept: Any = {"withdrawn": self._places(blocked), "pending": self._places(there), "cache": self._cache}
-            places = choose_batch(plan, self._view(plan), chunks, n_asked=len(self._rounds) - self._since, **kept)
+            shut = self._candidates.places(blocked), self._candidates.places(there)
+            places = choose_batch(plan, self._view(plan), chunks, asked, *shut, self._cache)
         names = [self._candidates.names[a] for a in places]
         if not names:
             self._status.whole_batch_waits = False
@@ -369,11 +368,11 @@ class Search:
             if told.unit and self._unit not in ("", told.unit):
                 both = f"{told.unit}, those told before in {self._unit}"
                 raise ValueError(f"rewards are in {both}; give them in one unit.")
-            self._candidates.compare(told.names, told.table, told.decimal)
-            unknown_names(told.names, self._place, alike=unknown == "ignore")
+            self._candidates.compare(told.names, told.columns, told.decimal)
+            unknown_names(told.names, self._candidates.place, alike=unknown == "ignore")
             every = zip(told.names, told.values, told.done, strict=True)
-            rows = [row for row in every if row[0] in self._place]
-            ignored = [name for name in told.names if name not in self._place]
+            rows = [row for row in every if row[0] in self._candidates.place]
+            ignored = [name for name in told.names if name not in self._candidates.place]
             self._check_errors(value for _, value, _ in rows)
             before = bool(self._some_learned(known=True))
             status = self._status.copy()  # so that all of the table is learned, or nothing
@@ -393,18 +392,18 @@ class Search:
     def not_done(self, names: Iterable[str] | None = None) -> None:
         """Say what was asked and will not be measured: it can be chosen again. By default all that waits."""
         with self._locked("takes back nothing that it asked for"):
-            found = list(self._status.waiting) if names is None else names_in(names, "names", self._place)
+            found = list(self._status.waiting) if names is None else names_in(names, "names", self._candidates.place)
             self._status.mark_not_done(found)
 
     def exclude(self, names: Iterable[str]) -> None:
         """Withdraw candidates: they are not chosen any more; what was measured of them still counts."""
         with self._locked("has a fixed list of arms"):
-            self._status.withdraw(names_in(names, "names", self._place))
+            self._status.withdraw(names_in(names, "names", self._candidates.place))
 
     def restore(self, names: Iterable[str]) -> None:
         """Take withdrawn candidates back."""
         with self._locked("has a fixed list of arms"):
-            found = names_in(names, "names", self._place)
+            found = names_in(names, "names", self._candidates.place)
             if odd := [name for name in found if name not in self._status.withdrawn]:
                 raise ValueError(f"{listed(odd)} was not excluded, so it cannot be restored; see `states`.")
             self._status.restore(dict.fromkeys(found))
@@ -415,7 +414,6 @@ class Search:
             known = self._candidates.table.select_dtypes(exclude=np.float64).columns
             words = [column for column in getattr(more, "columns", ()) if column in known]
             self._candidates = self._candidates.joined(Candidates.of(more, names, words=words))
-            self._place = {name: i for i, name in enumerate(self._candidates.names)}
             self._views, self._status.whole_batch_waits = {}, False
 
     def with_policy(self, policy: Any, **settings: Any) -> Search:
@@ -450,8 +448,8 @@ class Search:
         """
         with self._locked("goes on from a file alone"):
             for each in rounds:
-                check_known(each, set(self._place))
-            unknown_names([*measured, *pending, *withdrawn], self._place)
+                check_known(each, set(self._candidates.names))
+            unknown_names([*measured, *pending, *withdrawn], self._candidates.place)
             self._begin()
             self._rounds = list(rounds)
             for name, values in measured.items():
@@ -485,7 +483,7 @@ class Search:
 
     def _ranked(self, means: Mapping[str, float]) -> list[str]:
         """Return what was measured by its mean reward, the best first."""
-        good = sorted((name for name in means if means[name] == means[name]), key=self._place.__getitem__)
+        good = sorted((name for name in means if means[name] == means[name]), key=self._candidates.place.__getitem__)
         good.sort(key=lambda name: -reward(means[name], self.aim))
         return good
 
@@ -555,14 +553,11 @@ class Search:
         plan = self._plan_of(last)
         some = self._candidates.first(last.n_candidates or len(self._candidates.names))
         before = self._rounds[: last.number - 1]
-        chunks = plan.chunks(before, last.told, last.revised, some.names, last.errors)
+        chunks = plan.chunks(before, last.told, last.revised, some, last.errors)
         view = self._view(plan) if some is self._candidates else plan.features(some)
         prediction = explanations.prediction_of(*replayed_state(plan, view, chunks, self._cache))
-        places = np.concatenate([np.zeros(0, np.int64), *(chunk.places for chunk in chunks)])
-        good = np.concatenate([np.zeros(0), *(chunk.rewards for chunk in chunks)])
-        told = np.unique(places), np.unique(places[good == good]), self._places([*last.pending, *last.withdrawn])
-        scores, batch = view if isinstance(plan.choice, Choice) else some.scores(), self._places(last.names)
-        found = explanations.suggestions(plan, some.names, scores, batch, prediction, *told)
+        scores = view if isinstance(plan.choice, Choice) else some.scores()
+        found = explanations.suggestions(plan, some, scores, last, chunks, prediction)
         return dataclasses.replace(last, suggested=tuple(found))
 
     def check(self) -> list[str]:
@@ -680,15 +675,12 @@ class Search:
             self._views = {key: plan.features(self._candidates)}
         return self._views[key]
 
-    def _places(self, names: Iterable[str]) -> IntArray:
-        return np.array([self._place[name] for name in names], dtype=np.int64)
-
     def _chunks(self) -> tuple[list[Chunk], Told, Values]:
         """Return what was told round by round, what is new since the last round, and what was corrected."""
         plan, names = self._plan(1), self._candidates.names
         new, revised = news_since(self._rounds, plan.values(self._status.values), names)
         errors = plan.errors(self._status.values)
-        return plan.chunks(self._rounds, new, revised, names, errors), new, revised
+        return plan.chunks(self._rounds, new, revised, self._candidates, errors), new, revised
 
     def _check_errors(self, values: Iterable[float]) -> None:
         """Refuse measurements with errors if the policy cannot weigh by them."""
@@ -702,6 +694,6 @@ class Search:
 
     def _table(self, names: Sequence[str]) -> pd.DataFrame:
         table = pd.DataFrame({"name": pd.Series(list(names), dtype=object)})
-        table = pd.concat([table, self._candidates.shown(self._places(names))], axis=1)
+        table = pd.concat([table, self._candidates.shown(self._candidates.places(names))], axis=1)
         table["reward"] = pd.Series([None] * len(names), dtype=object)
         return table

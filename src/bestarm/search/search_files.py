@@ -9,6 +9,7 @@ import hashlib
 import io
 import json
 import math
+import re
 import uuid
 import zipfile
 from collections import Counter
@@ -28,12 +29,14 @@ from bestarm.search.candidates import Candidates
 from bestarm.search.choices import Choice, checked_policy
 from bestarm.search.errors import Reading, error_of, reading
 from bestarm.search.next_batch import decides_from_data
+from bestarm.search.number_texts import plain_unit
 from bestarm.search.rounds import as_json, check_known, number_of, of_json
 from bestarm.search.state_files import DAMAGED, Saved, another_policy, describe, in_words, packed, read, restore
 
 FORMAT = 5  # 4 without errors of measurements, 3 where no policy took over; 1 and 2 were NPZ files of the state alone
 _LOG, NUMBERS, _STATE = "search.json", "numbers.npy", "state.npz"
 _OLD = "meta.npy"
+_UNIT = re.compile(r"column (.*): numbers with the unit ['\"](.*)['\"], which")  # where files of before have units
 _STAMP = (1980, 1, 1, 0, 0, 0)  # equal searches have equal files
 
 
@@ -135,7 +138,8 @@ def candidate_parts(candidates: Candidates) -> tuple[dict[str, Any], bytes]:
     for label, column in candidates.table.items():
         words = [None if word is None else str(word) for word in column] if column.dtype != np.float64 else None
         kind: dict[str, Any] = {"kind": "number"} if words is None else {"kind": "word", "words": words}
-        columns.append({"name": str(label), **kind})
+        unit = candidates.units.get(str(label))
+        columns.append({"name": str(label), **kind, **({"unit": unit} if unit else {})})
     file = io.BytesIO()
     numbers = candidates.table.select_dtypes(np.float64).to_numpy(dtype=np.float64)
     np.save(file, np.ascontiguousarray(numbers), allow_pickle=False)
@@ -162,8 +166,10 @@ def candidates_of(meta: Any, content: bytes) -> Candidates:
     table = {
         c["name"]: next(numeric) if c["kind"] == "number" else pd.Series(c["words"], dtype="object") for c in columns
     }
-    frame = pd.DataFrame(table, index=range(len(names)))
-    return Candidates(tuple(names), frame, tuple(map(str, meta["report"])))
+    frame, report = pd.DataFrame(table, index=range(len(names))), tuple(map(str, meta["report"]))
+    units = {column["name"]: str(column["unit"]) for column in columns if "unit" in column}
+    units = units or {label: plain_unit(unit) for label, unit in _UNIT.findall("\n".join(report))}
+    return Candidates(tuple(names), frame, report, units)
 
 
 def load_search(cls: Any, path: str | Path, policy: Any) -> Any:

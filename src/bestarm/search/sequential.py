@@ -64,7 +64,7 @@ class SequentialSearch:
         if any(isinstance(value, Reading) for value in told.values):
             raise ValueError(f"{self.policy.label} cannot weigh rewards by sem, sd or n; leave those columns out.")
         if self.candidates is not None:
-            self.candidates.compare(told.names, told.table, told.decimal)
+            self.candidates.compare(told.names, told.columns, told.decimal)
         if not all(told.done):
             raise ValueError(f"{self.policy.label} is sequential, so that nothing can be 'not done'; measure it.")
         asked = waiting(self.state)

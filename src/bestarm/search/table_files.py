@@ -1,9 +1,9 @@
-"""Files of tables, CSV of any dialect and Excel, as texts; the layout is read off all of the first rows."""
+"""Tables of files (CSV of any dialect, Excel, Parquet) and frames; the layout of texts is read off the first rows."""
 
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from itertools import islice, pairwise
@@ -28,18 +28,60 @@ _GUARDED = re.compile(r'="(.*)"')  # so that a spreadsheet takes a cell for a te
 
 
 @dataclass
-class TableFile:
-    """A table of texts."""
+class Table:
+    """The texts of a file, or the columns of a frame."""
 
     where: str  # the file
     header: list[str]  # of which one may be empty, that of the names
-    lines: list[int]  # of the rows in the file, from 1 on
-    columns: list[list[str]]
+    lines: Sequence[int]  # of the rows in the file, or the rows of the frame, from 1 on
+    columns: list[Any]  # lists of texts, or series of a frame
     semicolons: bool = False  # between the columns
     numbers: set[tuple[int, int]] = field(default_factory=set)  # lines and columns that a spreadsheet holds as numbers
+    index: Any = None  # of a frame
+    named: bool = False  # whether the index has names
+
+    @property
+    def prefix(self) -> str:
+        """What a sentence about a file begins with; nothing of a frame."""
+        return f"{Path(self.where).name}: " if self.index is None else ""
+
+    @property
+    def line(self) -> str:
+        return "line" if self.index is None else "row"
+
+    def row(self, place: int) -> str:
+        """Return what a row is called."""
+        return f"{self.where}, {self.line} {self.lines[place]}"
+
+    def at(self, rows: Sequence[int]) -> dict[str, Any]:
+        """Return the cells of some rows by header."""
+        columns = ([c[i] for i in rows] if isinstance(c, list) else c.iloc[rows] for c in self.columns)
+        return dict(zip(self.header, columns, strict=True))
 
 
-def read_table_file(path: str | Path, notes: list[str]) -> TableFile:
+def read_table(source: Any, notes: list[str]) -> Table | None:
+    """Return the table in a file, in a DataFrame or in that of another library; None for anything else."""
+    if isinstance(source, str | Path):
+        path = Path(source)
+        if path.suffix.lower() not in (".parquet", ".pq"):
+            return read_table_file(path, notes)
+        source = _read_parquet(path)
+    elif hasattr(source, "to_pandas"):
+        source = source.to_pandas()
+    if not isinstance(source, pd.DataFrame):
+        return None
+    labels = [" ".join(map(str, c)).strip() if isinstance(c, tuple) else str(c) for c in source.columns]
+    labels = [" ".join(label.split()) if "\n" in label else label for label in labels]
+    header = pd.Index(["" if label == "Unnamed: 0" else label for label in labels], dtype=object)
+    if header.has_duplicates:
+        twice = header[header.duplicated()][0]
+        raise ValueError(f"the table has two columns {twice!r}; keep one, or rename one.")
+    columns = [column for _, column in source.set_axis(header, axis=1).items()]
+    named = source.index.name is not None or not pd.api.types.is_integer_dtype(source.index.dtype)
+    return Table("the table", [*header], range(1, len(source) + 1), columns, index=source.index, named=named)
+
+
+def read_table_file(path: Path, notes: list[str]) -> Table:
     """Return the table in a CSV file or in the first sheet of an Excel file; what was left out is added to ``notes``.
 
     The separator (tab, semicolon, comma or bar) and the header are those under which the first 50 rows have one number
@@ -49,7 +91,6 @@ def read_table_file(path: str | Path, notes: list[str]) -> TableFile:
     """
     if "\n" in str(path):
         raise ValueError("a table is read from a file, got its text; write it to one and give the name.")
-    path = Path(path)
     if path.is_dir():
         raise ValueError(f"{path} is a folder, no file; name the table in it.")
     if not path.exists():
@@ -71,13 +112,7 @@ def read_table_file(path: str | Path, notes: list[str]) -> TableFile:
     return _read_text(path, text, notes)
 
 
-def as_frame(source: Any) -> Any:
-    """Return tables of other libraries, and those of Parquet files, as pandas has them; anything else as it is."""
-    if not isinstance(source, str | Path):
-        return source.to_pandas() if hasattr(source, "to_pandas") else source
-    path = Path(source)
-    if path.suffix.lower() not in (".parquet", ".pq"):
-        return path
+def _read_parquet(path: Path) -> pd.DataFrame:
     if not path.is_file():
         raise ValueError(f"there is no file {path}; write one, a column `name` and columns that describe it.")
     try:
@@ -89,7 +124,7 @@ def as_frame(source: Any) -> Any:
         raise ValueError(f"{path} is no Parquet file, or it is damaged ({kind}); write it again.") from None
 
 
-def _read_text(path: Path, text: str, notes: list[str]) -> TableFile:
+def _read_text(path: Path, text: str, notes: list[str]) -> Table:
     first, _, rest = text.partition("\n")
     given, skipped = "", 0
     if first.strip().strip('"').lower().startswith("sep=") and len(first.strip().strip('"')) == 5:
@@ -156,7 +191,7 @@ def _rectangle(
     notes: list[str],
     numbers: Any = (),
     separator: str = "",
-) -> TableFile:
+) -> Table:
     """Return rows of one length as columns; the first row is the header."""
     head = [" ".join(part.split()) for part in rows[0][1]]
     head[0] = head[0].removeprefix("#").strip() or head[0]
@@ -199,7 +234,7 @@ def _rectangle(
     if len(lines) > 2 and _are_units(columns):
         _say_above(path.name, body[:1], notes, "below")
         lines, columns = lines[1:], [column[1:] for column in columns]
-    return _checked(TableFile(str(path), head, lines, columns, numbers=set(numbers)), path.name, notes)
+    return _checked(Table(str(path), head, lines, columns, numbers=set(numbers)), path.name, notes)
 
 
 def _refuse_other_layouts(path: Path, header: Sequence[str], body: Sequence[Sequence[str]], separator: str) -> None:
@@ -246,7 +281,7 @@ def _has_only_numbers(texts: Sequence[str]) -> bool:
     return bool(known) and plain_floats(known) is not None
 
 
-def _checked(table: TableFile, file: str, notes: list[str]) -> TableFile:
+def _checked(table: Table, file: str, notes: list[str]) -> Table:
     """Leave out columns without header and content; refuse headers that are rows, or cannot be told apart."""
     head = [label.replace(",", ".") for label in table.header]
     numbers = plain_floats(head[1:]) if plain_floats(head) is None else plain_floats(head)
@@ -272,7 +307,7 @@ def _checked(table: TableFile, file: str, notes: list[str]) -> TableFile:
     return table
 
 
-def _read_excel(path: Path, notes: list[str]) -> TableFile:
+def _read_excel(path: Path, notes: list[str]) -> Table:
     try:
         from openpyxl import load_workbook
     except ImportError:
@@ -282,11 +317,11 @@ def _read_excel(path: Path, notes: list[str]) -> TableFile:
         for sheet in filter(lambda s: hasattr(s, "reset_dimensions"), book.worksheets):
             sheet.reset_dimensions()  # some writers state sizes that are wrong
         shown = [s for s in book.worksheets if s.sheet_state == "visible"]
-        read = [(s.title, list(enumerate(map(list, getattr(s, "values", ())), 1))) for s in shown]
+        cells = [(s.title, list(enumerate(s.iter_rows(), 1))) for s in shown if hasattr(s, "iter_rows")]
     except Exception as error:  # whatever openpyxl raises for a file that is none
         kind = type(error).__name__
         raise ValueError(f"{path} is no Excel file, or damaged ({kind}); save it again as .xlsx or CSV.") from None
-    filled = [(title, [(i, row) for i, row in values if any(map(_filled, row))]) for title, values in read]
+    filled = [(title, [(i, row) for i, row in rows if any(map(_filled, row))]) for title, rows in cells]
     sheets = [(title, rows) for title, rows in filled if rows]
     if not sheets:
         raise ValueError(f"{path} is empty; its first sheet needs a header, such as name and reward.")
@@ -294,25 +329,24 @@ def _read_excel(path: Path, notes: list[str]) -> TableFile:
     title, rows = next(tables, sheets[0])
     if len(sheets) > 1:
         notes.append(f"{path.name}: the sheet {title!r} of {len(sheets)} was read.")
-    cells = [sum(map(_filled, row)) for _, row in rows[:_FIRST]]
-    above = next(i for i, n in enumerate(cells) if n >= max(min(2, max(cells)), max(cells) - 1))
-    width = max(i for _, row in rows[above:] for i, v in enumerate(row) if _filled(v)) + 1
-    full = [(line, [*row, *[None] * width][:width]) for line, row in rows]
-    texts = [(line, list(map(_cell, row))) for line, row in full]
+    counts = [sum(map(_filled, row)) for _, row in rows[:_FIRST]]
+    above = next(i for i, n in enumerate(counts) if n >= max(min(2, max(counts)), max(counts) - 1))
+    width = max(i for _, row in rows[above:] for i, cell in enumerate(row) if _filled(cell)) + 1
+    full = [(line, [*(cell.value for cell in row), *[None] * width][:width]) for line, row in rows]
+    texts = [(line, list(map(_text, row))) for line, row in full]
     _say_above(path.name, texts[:above], notes)
+    _refuse_some_percents(path, [row for _, row in rows[above + 1 :]])
     empty = {(line, c + 1) for line, row in full[above + 1 :] for c, v in enumerate(row) if v is None}
-    hides = _has_inside(path, rb'hidden="(1|true)"')
-    if empty or hides or _has_inside(path, rb'numFmtId="(9|10)"|formatCode="[^"]*%', "xl/styles"):
+    if empty or _has_inside(path, rb'hidden="(1|true)"'):  # what a reader of values alone does not see
         sheet, header = load_workbook(path)[title], full[above][0]
-        _refuse_some_percents(path, sheet, header)
         _refuse_lost_cells(path, sheet, header, empty)
         _say_hidden(path.name, sheet, header, notes)
     numbers = [(line, c) for line, row in full for c, v in enumerate(row) if type(v) in (int, float)]  # and not bool
     return _rectangle(path, texts[above:], 0, notes, numbers)
 
 
-def _filled(value: Any) -> bool:
-    return value is not None and bool(str(value).strip())
+def _filled(cell: Any) -> bool:
+    return cell.value is not None and bool(str(cell.value).strip())
 
 
 def _refuse_lost_cells(path: Path, sheet: Any, header: int, empty: set[tuple[int, int]]) -> None:
@@ -327,16 +361,19 @@ def _refuse_lost_cells(path: Path, sheet: Any, header: int, empty: set[tuple[int
         raise ValueError(f"{path}: the formula in {formulas[0].coordinate} was never computed; {remedy}.")
 
 
-def _has_inside(path: Path, what: bytes, where: str = "xl/worksheets/") -> bool:
-    """Return whether the text of a sheet matches, since a reader of values alone does not see all of it."""
+def _has_inside(path: Path, what: bytes) -> bool:
+    """Return whether the text of a sheet matches."""
     with ZipFile(path) as book:
-        return any(re.search(what, book.read(name)) for name in book.namelist() if name.startswith(where))
+        return any(re.search(what, book.read(name)) for name in book.namelist() if name.startswith("xl/worksheets/"))
 
 
-def _refuse_some_percents(path: Path, sheet: Any, header: int) -> None:
+def _refuse_some_percents(path: Path, rows: Iterable[Sequence[Any]]) -> None:
     """Refuse a column of which some numbers were typed as percents, such as 50%, which is 0.5, beside 25."""
-    for cells in sheet.iter_cols(min_row=header + 1):
-        shown = {"%" in cell.number_format: cell for cell in cells if type(cell.value) in (int, float) and cell.value}
+    numbers = (cell for row in rows for cell in row if type(cell.value) in (int, float) and cell.value)
+    columns: dict[int, dict[bool, Any]] = {}
+    for cell in numbers:
+        shown = columns.setdefault(cell.column, {})
+        shown["%" in cell.number_format] = cell
         if len(shown) > 1:
             one, other = (f"{cell.coordinate} ({cell.value:g})" for cell in (shown[True], shown[False]))
             remedy = "give all numbers of a column in one way"
@@ -353,7 +390,7 @@ def _say_hidden(name: str, sheet: Any, header: int, notes: list[str]) -> None:
             notes.append(f"{name}: {len(hidden)} hidden {what}{'s' * (len(hidden) > 1)} ({some}) read as if shown.")
 
 
-def _cell(value: Any) -> str:
+def _text(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, bool):

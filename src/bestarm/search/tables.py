@@ -19,7 +19,7 @@ import pandas as pd
 
 from bestarm.interface import FloatArray
 from bestarm.models.finite_gp import LARGEST_REWARD
-from bestarm.search.columns import NAMES, REAL, RESULTS, error_columns, find_column, identifies, texts_of
+from bestarm.search.columns import NAMES, REAL, RESULTS, error_columns, find_column, identifies
 from bestarm.search.errors import errors_of, mean_of, reading
 from bestarm.search.number_texts import (
     DATE,
@@ -33,9 +33,8 @@ from bestarm.search.number_texts import (
     numbers_of,
     plain_floats,
     tidy,
-    truth_as_numbers,
 )
-from bestarm.search.table_files import TableFile, as_frame, read_table_file
+from bestarm.search.table_files import Table, read_table, read_table_file
 
 GENES = ("gene", "gene symbol", "gene_symbol", "symbol", "gene name", "gene_name", "gene id", "gene_id")
 LARGEST_PHENOTYPE = 1e75
@@ -171,7 +170,7 @@ class Measurements:
     names: list[str]
     values: list[float]
     done: list[bool]
-    table: pd.DataFrame  # the rows as they were given
+    columns: dict[str, Any]  # the cells of these rows as they were given, by header
     decimal: str
     to_come: int
     notes: list[str]  # what was decided, a sentence each
@@ -179,77 +178,64 @@ class Measurements:
 
 
 def measurements(
-    table: Any, candidates: Sequence[str] | None = None, results: str | None = None, features: Iterable[Any] = ()
+    source: Any, candidates: Sequence[str] | None = None, results: str | None = None, features: Iterable[Any] = ()
 ) -> Measurements:
     """Return what a DataFrame or a file says, with a column (or the index) of names and one of rewards (``results``).
 
     By the names of candidates those that went through a number are found. Columns that are ``features`` tell no error.
     """
     notes: list[str] = []
-    file: TableFile | None = None
-    table = as_frame(table)
-    if isinstance(table, Path):
-        file = read_table_file(table, notes)
-        table = pd.DataFrame(dict(enumerate(file.columns)), dtype=object).set_axis(file.header, axis=1)
-    if not isinstance(table, pd.DataFrame):
-        raise ValueError(f"tell wants the table that ask returned, rewards filled in, got {type(table).__name__}.")
-    header = [str(c) for c in table.columns]
-    given = " ".join(", ".join(header).split())
-    if twice := [str(c) for c in table.columns[table.columns.duplicated()]]:
-        raise ValueError(f"the table has two columns {twice[0]!r}; keep one.")
+    table = read_table(source, notes)
+    if table is None:
+        raise ValueError(f"tell wants the table that ask returned, rewards filled in, got {type(source).__name__}.")
+    header, is_file = table.header, table.index is None
     results = results[0] if isinstance(results, list | tuple) and len(results) == 1 else results
     if not isinstance(results, str | None):
         raise ValueError(f"results must name the column of rewards, got {results!r}; give one name.")
     name, reward = find_column(header, NAMES), find_column(header, (results or "reward",))
-    own_index = table.index.name is not None or not pd.api.types.is_integer_dtype(table.index.dtype)
     known = set(candidates or ())
-    if name is None and not own_index and reward is not None:
-        others = [i for i in range(len(header)) if i != reward]
-        name = _names_among(table, header, others, known, file is not None)
+    if name is None and not table.named and reward is not None:
+        name = _names_among(table, [i for i in range(len(header)) if i != reward], known)
     if reward is not None and reward == name:
         raise ValueError(f"results names {header[reward]!r}, the column of names; name that of the rewards.")
     if reward is None:
         like = find_column(header, RESULTS)
         hint = "the column of results" if like is None else f"{header[like]!r}, which looks like it,"
-        lacks = f"{'name and ' if name is None and not own_index and file is None else ''}{results or 'reward'}"
+        lacks = f"{'name and ' if name is None and not table.named and not is_file else ''}{results or 'reward'}"
         remedy = "Name one of them." if results else f"Rename {hint} reward, or name it by tell(table, results=...)."
-        raise ValueError(f"the table has no column {lacks}; it has: {given}. {remedy}")
-    if name is None and not own_index and len(table):
-        raise ValueError(f"the table has no column name; it has: {given}.")
+        raise ValueError(f"the table has no column {lacks}; it has: {', '.join(header)}. {remedy}")
+    if name is None and not table.named and table.lines:
+        raise ValueError(f"the table has no column name; it has: {', '.join(header)}.")
     rewards = [c for c in header if re.match(r"rewards?([ _.]?\d+)?$", c, re.IGNORECASE)]
     if len(rewards) > 1 and results is None:
         remedy = "keep one, or give measurements again as rows"
         raise ValueError(f"the table has two columns of rewards, {' and '.join(rewards[:2])}; {remedy}.")
-    raw = list(table.index if name is None else table.iloc[:, name])
+    raw = list(table.columns[name] if name is not None else table.index if table.named else ())
     labels = [label_of(label) for label in raw]
     numbers = [isinstance(v, int | float | np.number) and not isinstance(v, bool) for v in raw]
-    where = file.where if file is not None else "the table"
-    if file is not None:
+    if is_file:
         numbers = [
-            (line, name) in file.numbers or (re.fullmatch(r"\d+\.0", label) is not None and label not in known)
-            for line, label in zip(file.lines, labels, strict=True)
+            (line, name) in table.numbers or (re.fullmatch(r"\d+\.0", label) is not None and label not in known)
+            for line, label in zip(table.lines, labels, strict=True)
         ]
         if labels:
-            refuse_summary(f"{where}, line {file.lines[-1]}", labels)
-    columns = {i: Column.of(header[i], texts_of(table.iloc[:, i])) for i in range(len(header)) if i != name}
-    if odd := [v for v in table.iloc[:, reward] if not isinstance(v, str | REAL | np.bool_) and not _is_gap(v)]:
+            refuse_summary(table.row(-1), labels)
+    columns = {i: Column.of(header[i], cells) for i, cells in enumerate(table.columns) if i != name}
+    if odd := [v for v in table.columns[reward] if not isinstance(v, str | REAL | np.bool_) and not _is_gap(v)]:
         got = f"{str(odd[0])!r}, a {type(odd[0]).__name__}"
         raise ValueError(f"a reward must be a number, empty while it is to come, got {got}; correct it.")
     texts = [" ".join(text.split()) for text in columns[reward].texts]
     if header[:3] == ["round", "name", "reward"] and "" in texts:  # the history of a search
         notes.append(f"{counted(texts.count(''), 'empty reward')} taken for failed, as in the history of a search.")
         texts = [text or "failed" for text in texts]
-    number = Column.of(header[reward], truth_as_numbers(["" if t.lower() in _WORDS else t for t in texts]))
-    typed = {i for i in columns if pd.api.types.is_numeric_dtype(table.dtypes.iloc[i])}  # whose points nobody wrote
-    every = [*(column for i, column in columns.items() if i != reward and i not in typed), number]
-    decimal = decimal_sign(where, every, file is not None and file.semicolons)
-    for i in typed if decimal == "," else ():
-        columns[i] = Column.of(header[i], [text.replace(".", ",") for text in columns[i].texts])
+    number = Column.of(header[reward], ["" if t.lower() in _WORDS else t for t in texts], truth=True)
+    others = [column for i, column in columns.items() if i != reward]
+    decimal = decimal_sign(table.where, [*others, number], table.semicolons)
     kept = [i for i, (label, text) in enumerate(zip(labels, texts, strict=True)) if label or text.lower() not in GAPS]
     if nameless := [texts[i] for i in kept if not labels[i]]:
         raise ValueError(f"the reward {nameless[0]} has no name; name it or delete the row.")
     whose = [f"the reward of {label}" for label in labels]
-    values = _results(where, whose, number, decimal, LARGEST_REWARD, notes)
+    values = _results(table.where, whose, number, decimal, LARGEST_REWARD, notes)
     told = [i for i in kept if texts[i].lower() not in _TO_COME]
     if kept and not told:
         remedy = "Fill them in, or write failed or not done where that is so"
@@ -260,26 +246,25 @@ def measurements(
     done = [texts[i].lower() not in NOT_DONE for i in told]
     errors = [(i, kind) for i, kind in error_columns(header, [header[reward]]) if i not in (name, reward)]
     beside = [(kind, columns[i]) for i, kind in errors if header[i] not in features]
-    read = _with_errors(where, values, beside, decimal, labels, notes, number.unit)
+    read = _with_errors(table.where, values, beside, decimal, labels, notes, number.unit)
     used = {str(label).strip().casefold() for label in (*features, *(header[i] for i, _ in errors), "round")}
-    spare = [column.label for i, column in columns.items() if i != reward and any(column.texts)]
+    spare = [column.label for column in others if any(column.texts)]
     if spare := [label for label in spare if label.strip().casefold() not in used]:
         notes.append(f"column{'s' * (len(spare) > 1)} {listed(spare)}: not used.")
     to_come = len(kept) - len(told)
-    return Measurements(names, [read[i] for i in told], done, table.iloc[told], decimal, to_come, notes, number.unit)
+    return Measurements(names, [read[i] for i in told], done, table.at(told), decimal, to_come, notes, number.unit)
 
 
-def _names_among(
-    table: pd.DataFrame, header: Sequence[str], places: Sequence[int], candidates: set[str], first: bool
-) -> int | None:
-    """Return the only column whose cells are candidates, or the ``first`` one of a file; None if there is none."""
-    labels = {i: [label for label in map(label_of, table.iloc[:, i]) if label] for i in places}
+def _names_among(table: Table, places: Sequence[int], candidates: set[str]) -> int | None:
+    """Return the only column whose cells are candidates, or the first one of a file; None if there is none."""
+    header = table.header
+    labels = {i: [label for label in map(label_of, table.columns[i]) if label] for i in places}
     known = [i for i in places if labels[i] and 2 * sum(map(candidates.__contains__, labels[i])) >= len(labels[i])]
     known = [i for i in known if identifies(header[i]) or plain_floats(labels[i]) is None]  # and no plate 1
     if len(known) > 1:
         both = " and ".join(repr(header[i]) for i in known[:2])
         raise ValueError(f"columns {both} both look like names of candidates; call the one that is so `name`.")
-    return known[0] if known else 0 if first and 0 in places else None
+    return known[0] if known else 0 if table.index is None and 0 in places else None
 
 
 def _with_errors(
@@ -388,7 +373,7 @@ def read_wells(path: str | Path, columns: str, notes: list[str]) -> tuple[list[s
         )
     chosen = [place for place in places if place is not None]
     genes = [text.strip() for text in table.columns[name]]
-    refuse_summary(f"{path}, line {table.lines[-1]}", genes) if genes else None
+    refuse_summary(table.row(-1), genes) if genes else None
     refuse_dates(path, genes)
     cells = [[tidy(text) for text in table.columns[place]] for place in chosen]
     tried: list[int] = []
@@ -399,14 +384,14 @@ def read_wells(path: str | Path, columns: str, notes: list[str]) -> tuple[list[s
             to_come.append(gene)
         elif not all(text in _TO_COME or text in NOT_DONE for text in texts):
             if not gene:
-                raise ValueError(f"{path}, line {table.lines[row]}: a well without a gene; name it or delete the row.")
+                raise ValueError(f"{table.row(row)}: a well without a gene; name it or delete the row.")
             tried.append(row)
     results = [["" if text.lower() in _WORDS else text for text in column] for column in cells]
     read = [Column.of(header[place], column) for place, column in zip(chosen, results, strict=True)]
     others = {i: Column.of(header[i], c) for i, c in enumerate(table.columns) if i != name and i not in chosen}
     decimal = decimal_sign(str(path), [*read, *others.values()], table.semicolons)
     beside = [(kind, others[i]) for i, kind in error_columns(header, wanted) if i in others]
-    whose = [f"{path}, line {n}: the phenotype of {gene}" for n, gene in zip(table.lines, genes, strict=True)]
+    whose = [f"{table.row(i)}: the phenotype of {gene}" for i, gene in enumerate(genes)]
     said: list[str] = []
     if odd := [column for column in read[1:] if column.distinct and column.units != read[0].units and read[0].distinct]:
         both = f"columns {read[0].label!r} and {odd[0].label!r} are replicates in different units"
