@@ -4,7 +4,7 @@ Idea: networks fitted from different starts, or to rewards with noise of their o
 and differ elsewhere. Their largest output is an optimistic estimate.
 
 Source: Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Section
-4.1.2, in the frame of Algorithm 1 (`mean_opt.in_batches`). The middle of the range plus half of it, as written, is the
+4.1.2, in the frame of Algorithm 1 (its lines are quoted). The middle of the range plus half of it, as written, is the
 maximum.
 
 Deviations: none beside those of `mean_opt`.
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from bestarm_plain.mean_opt import Measure, in_batches, largest
+from bestarm_plain.mean_opt import largest
 from bestarm_plain.network import Draws, Named, fitted
 
 Noise = Callable[[int, int, int, int], ndarray]
@@ -48,7 +48,7 @@ def outputs_of(
 
 def ensemble(
     x: ndarray,  # inputs of the networks, shape (n, d)
-    measure: Measure,
+    measure: Callable[[list[int]], ndarray],  # rewards of a batch
     rounds: int,
     first: list[int],  # B_1, a random batch
     members: int = 10,
@@ -59,13 +59,17 @@ def ensemble(
     **training: Any,  # of `network.fitted`
 ) -> int:
     """Return the best arm measured."""
-
-    def batch(t: int, D: list[int], y: ndarray, U: list[int]) -> list[int]:
-        f = outputs_of(x, y, D, U, t, 0, members, label_noise, noise, draws, training)  # f_t^i, i = 1, ..., M
+    N, b, M = rounds, len(first), members
+    D, y = list(first), list(measure(first))  # t = 1: sample B_1 uniformly, observe batch rewards
+    for t in range(1, N):  # for t = 1, ..., N do
+        U = [a for a in range(len(x)) if a not in D]
+        if not U:
+            break
+        f = outputs_of(x, np.array(y), D, U, t, 0, M, label_noise, noise, draws, training)  # f_t^i, i = 1, ..., M
         middle, half = (f.max(axis=0) + f.min(axis=0)) / 2, (f.max(axis=0) - f.min(axis=0)) / 2
-        return largest(middle + half, U, len(first))  # B_t, Equation 2
-
-    return in_batches(len(x), measure, rounds, first, batch)
+        B = largest(middle + half, U, b) if len(U) > b else U  # B_t, Equation 2
+        D, y = D + B, y + list(measure(B))
+    return D[int(np.argmax(y))]
 
 
 ensemble_noise_y = partial(ensemble, label_noise=1.0)

@@ -4,21 +4,23 @@ Idea: the functions with parameters |theta| <= 1 that agree with all rewards are
 batch and the function are chosen together, for the largest sum of the batch's values.
 
 Source: Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Algorithm 1
-(`mean_opt.in_batches`), Equation 1 with gamma_t = 0.
+(its lines are quoted), Equation 1 with gamma_t = 0.
 
 Deviations: the joint maximum is sought by turns from many starts, the arms with the largest index: given the function
 the best batch, given the batch the best function. For batches of one it is exact.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy import ndarray
 
-from bestarm_plain.mean_opt import Measure, in_batches, largest
+from bestarm_plain.mean_opt import largest
 
 
 def linear_oae(
     x: ndarray,  # features, shape (n, d)
-    measure: Measure,
+    measure: Callable[[list[int]], ndarray],  # rewards of a batch
     rounds: int,
     first: list[int],  # B_1, a random batch
     *,
@@ -26,16 +28,19 @@ def linear_oae(
     resolution: float = 1e-4,  # an arm nearer to the span of those measured teaches no direction
 ) -> int:
     """Return the best arm measured."""
-    b = len(first)
-
-    def most_promising(t: int, D: list[int], y: ndarray, U: list[int]) -> list[int]:
+    N, b = rounds, len(first)
+    D, y = list(first), list(measure(first))  # t = 1: sample B_1 uniformly, observe batch rewards
+    for _ in range(1, N):  # for t = 1, ..., N do
+        U = [a for a in range(len(x)) if a not in D]
+        if not U:
+            break
         inverse = np.linalg.pinv(x[D], rcond=resolution)
-        centre = inverse @ y  # theta = centre + M u with |u| <= 1
+        centre = inverse @ np.array(y)  # theta = centre + M u with |u| <= 1
         M = np.sqrt(max(1 - centre @ centre, 0)) * (np.eye(x.shape[1]) - inverse @ x[D])
         base, wide = x @ centre, x @ M
         norm = np.linalg.norm(wide, axis=1)
         B, most = largest(base + norm, U, b), -np.inf
-        for a in largest(base + norm, U, starts):
+        for a in largest(base + norm, U, starts) if len(U) > b else []:
             if norm[a] <= 1e-9:
                 continue
             u, value, gained = wide[a] / norm[a], -np.inf, True
@@ -47,6 +52,5 @@ def linear_oae(
                 gained, value = reached > value + 1e-12, max(reached, value)
             if value > most + 1e-12:
                 B, most = batch, value
-        return B  # B_t = argmax over batches and functions of Equation 1
-
-    return in_batches(len(x), measure, rounds, first, most_promising)
+        D, y = D + B, y + list(measure(B))  # B_t = argmax over batches and functions of Equation 1
+    return D[int(np.argmax(y))]

@@ -19,30 +19,15 @@ from numpy import ndarray
 
 from bestarm_plain.network import Draws, Named, fitted
 
-Measure = Callable[[list[int]], ndarray]  # rewards of a batch
-
 
 def largest(f: ndarray, U: list[int], b: int) -> list[int]:
     """Return the b arms of U with the largest f, the largest first."""
     return sorted(U, key=lambda a: -f[a])[:b]
 
 
-def in_batches(n: int, measure: Measure, rounds: int, first: list[int], choose: Callable[..., list[int]]) -> int:
-    """Return the best of n arms, in the frame of Algorithm 1: ``choose`` makes B_t of t, D_t, its rewards and U_t."""
-    N, b = rounds, len(first)
-    D, y = list(first), list(measure(first))  # t = 1: sample B_1 uniformly, observe batch rewards
-    for t in range(1, N):  # for t = 1, ..., N do
-        U = [a for a in range(n) if a not in D]  # U_{t+1} = U_t \ B_t
-        if not U:
-            break
-        B = choose(t, D, np.array(y), U) if len(U) > b else U
-        D, y = D + B, y + list(measure(B))  # D_{t+1} = D_t and (B_t, Y_t)
-    return D[int(np.argmax(y))]
-
-
 def oae(
     x: ndarray,  # inputs of the network, shape (n, d)
-    measure: Measure,
+    measure: Callable[[list[int]], ndarray],  # rewards of a batch
     rounds: int,
     first: list[int],  # B_1, a random batch
     optimism: float = 0.0,
@@ -53,12 +38,16 @@ def oae(
     **training: Any,  # of `network.fitted`: hidden, steps, learning_rate, minibatch, pool_minibatch
 ) -> int:
     """Return the best arm measured."""
-
-    def batch(t: int, D: list[int], y: ndarray, U: list[int]) -> list[int]:
-        f = fitted(x[D], y, x[U], optimism, draws(t, 0, 0), objective=objective, **training)(x)  # Equation 3
-        return choose(f, U, len(first))  # B_t = the b arms of U_t with the largest f, Equation 2
-
-    return in_batches(len(x), measure, rounds, first, batch)
+    N, b, lam = rounds, len(first), optimism
+    D, y = list(first), list(measure(first))  # t = 1: sample B_1 uniformly, observe batch rewards
+    for t in range(1, N):  # for t = 1, ..., N do
+        U = [a for a in range(len(x)) if a not in D]  # U_{t+1} = U_t \ B_t
+        if not U:
+            break
+        f = fitted(x[D], np.array(y), x[U], lam, draws(t, 0, 0), objective=objective, **training)(x)  # Equation 3
+        B = choose(f, U, b) if len(U) > b else U  # B_t = the b arms of U_t with the largest f, Equation 2
+        D, y = D + B, y + list(measure(B))  # D_{t+1} = D_t and (B_t, Y_t)
+    return D[int(np.argmax(y))]
 
 
 mean_opt = partial(oae, objective="avg")

@@ -19,32 +19,37 @@ import numpy as np
 from numpy import ndarray
 
 from bestarm_plain.ensemble import Noise, normals, outputs_of
-from bestarm_plain.mean_opt import Measure, in_batches, largest
+from bestarm_plain.mean_opt import largest
 from bestarm_plain.network import Draws, Named, fitted
 
 # arms and labels so far, arms left, round and place to the optimistic and the pessimistic outputs
 Predict = Callable[[list[int], ndarray, list[int], int, int], tuple[ndarray, ndarray]]
 
 
-def oae_seq(n: int, measure: Measure, rounds: int, first: list[int], predict: Predict, alpha: float) -> int:
-    """Return the best of n arms."""
-
-    def batch(t: int, D: list[int], y: ndarray, U: list[int]) -> list[int]:
-        B, labels = list[int](), list(y)  # D_{t,0} = D_t
-        for i in range(len(first)):
+def oae_seq(
+    x: ndarray, measure: Callable[[list[int]], ndarray], rounds: int, first: list[int], predict: Predict, alpha: float
+) -> int:
+    """Return the best arm measured."""
+    N, b = rounds, len(first)
+    D, y = list(first), list(measure(first))  # t = 1: sample B_1 uniformly, observe batch rewards
+    for t in range(1, N):  # for t = 1, ..., N do
+        U = [a for a in range(len(x)) if a not in D]
+        if not U:
+            break
+        B, labels = [] if len(U) > b else U, list(y)  # D_{t,0} = D_t
+        for i in range(b if len(U) > b else 0):
             rest = [a for a in U if a not in B]
             optimistic, pessimistic = predict(D + B, np.array(labels), rest, t, i)
             a = largest(optimistic, rest, 1)[0]  # a_{t,i} = argmax of f_{t,i}, Equation 8
             labels.append(alpha * optimistic[a] + (1 - alpha) * pessimistic[a])  # the virtual reward of a_{t,i}
             B.append(a)
-        return B  # observe batch rewards; the virtual ones are forgotten
-
-    return in_batches(n, measure, rounds, first, batch)
+        D, y = D + B, y + list(measure(B))  # observe batch rewards; the virtual ones are forgotten
+    return D[int(np.argmax(y))]
 
 
 def seq_b(
     x: ndarray,  # inputs of the networks, shape (n, d)
-    measure: Measure,
+    measure: Callable[[list[int]], ndarray],  # rewards of a batch
     rounds: int,
     first: list[int],  # B_1, a random batch
     optimism: float,
@@ -61,12 +66,12 @@ def seq_b(
         hope, fear = (fitted(x[D], y, x[U], s * optimism, draws(t, i, j), **training)(x) for j, s in ((0, 1), (1, -1)))
         return hope, fear
 
-    return oae_seq(len(x), measure, rounds, first, predict, optimism_weight)
+    return oae_seq(x, measure, rounds, first, predict, optimism_weight)
 
 
 def ensemble_seq_b(
     x: ndarray,
-    measure: Measure,
+    measure: Callable[[list[int]], ndarray],
     rounds: int,
     first: list[int],
     members: int = 10,
@@ -83,7 +88,7 @@ def ensemble_seq_b(
         f = outputs_of(x, y, D, U, t, i, members, label_noise, noise, draws, training)
         return f.max(axis=0), f.min(axis=0)
 
-    return oae_seq(len(x), measure, rounds, first, predict, optimism_weight)
+    return oae_seq(x, measure, rounds, first, predict, optimism_weight)
 
 
 ensemble_seq_b_noise_y = partial(ensemble_seq_b, label_noise=1.0)

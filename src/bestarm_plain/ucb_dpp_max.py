@@ -20,47 +20,39 @@ from numpy import ndarray
 from bestarm_plain.gaussian import Observe, condition, first_and_region, posterior
 from bestarm_plain.shared import Argmax, argmax
 
-Uniform = Callable[[int], float]  # the draw of a number
 
-
-def in_batches(
+def ucb_dpp_max(
     K: ndarray,  # prior covariance of the arms, shape (n, n)
     observe: Observe,
     batch: int,
     rounds: int,
     first: list[int],  # arms to start with
-    others: Callable[..., list[int]],  # so many arms of a region, given the covariance; then the keywords below
     *,
     noise: float = 0.01,
     delta: float = 0.05,
     estimate: bool = False,
-    uniform: Uniform = lambda number: np.random.default_rng().random(),
+    uniform: Callable[[int], float] = lambda number: np.random.default_rng().random(),
     argmax: Argmax = argmax,
 ) -> int:
     """Return the arm with the largest posterior mean after all batches."""
-    k = batch - 1
+    B = batch
     seen, y = list(first), list(observe(first))
     for t in range(1, rounds + 1):  # for t = 1 to T do
         mu, cov = posterior(K, noise, seen, y)  # compute mu_{t-1} and sigma_{t-1}
         x1, R = first_and_region(mu, cov, t, max(y), delta, estimate, argmax)  # x_{t,1}, and the region R_t^+
-        if len(R) > k:  # {x_{t,b}} <- kDPPMaxGreedy(K_{t,1}, B - 1), or kDPPSample
-            rest = others(R, k, condition(cov, x1, noise), noise=noise, uniform=uniform, argmax=argmax)
-        else:
-            rest = R.tolist() + [int(R[int(uniform(b) * len(R))]) for b in range(len(R), k)]
-        chosen = [x1, *rest]
+        chosen, left = [x1], R.tolist()
+        cov = condition(cov, x1, noise)
+        for b in range(2, B + 1):  # {x_{t,b}} <- kDPPMaxGreedy(K_{t,1}, B - 1)
+            if len(R) < B:
+                x = R[b - 2] if b - 2 < len(R) else R[int(uniform(b - 2) * len(R))]
+            else:
+                x = argmax(np.diag(cov), left)
+                left.remove(x)
+            cov = condition(cov, x, noise)
+            chosen.append(int(x))
         seen += chosen
         y += list(observe(chosen))  # obtain y_{t,b}
     return int(np.argmax(posterior(K, noise, seen, y)[0]))
 
 
-def greedy(R: ndarray, k: int, cov: ndarray, *, noise: float, argmax: Argmax, uniform: Uniform) -> list[int]:
-    """Return k arms of R, each with the largest deviation given those before it."""
-    chosen: list[int] = []
-    for _ in range(k):
-        chosen.append(argmax(np.diag(cov), [a for a in R.tolist() if a not in chosen]))
-        cov = condition(cov, chosen[-1], noise)
-    return chosen
-
-
-ucb_dpp_max = partial(in_batches, others=greedy)
 est_dpp_max = partial(ucb_dpp_max, estimate=True)

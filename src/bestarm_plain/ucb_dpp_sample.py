@@ -5,19 +5,22 @@ maximum, a set S with probability proportional to the determinant of L_S, L = I 
 different things are likely to come together.
 
 Source: Kathuria, Deshpande, Kohli. "Batched Gaussian Process Bandit Optimization via Determinantal Point Processes".
-NIPS 2016. Algorithm 2 (`ucb_dpp_max.in_batches`). `k_dpp` is Kulesza and Taskar, "k-DPPs", ICML 2011, Algorithms 1, 2.
+NIPS 2016. Algorithm 2 (its lines are quoted). `k_dpp` is Kulesza and Taskar, "k-DPPs", ICML 2011, Algorithms 1 and 2.
 
 Deviations: the sample is exact, by eigenvectors, where the paper runs a Markov chain. The hyper-parameters are known;
 the arm with the largest posterior mean is returned. A region with fewer arms than wanted is taken whole, with repeats.
 """
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 from numpy import ndarray
 
-from bestarm_plain.shared import Argmax
-from bestarm_plain.ucb_dpp_max import Uniform, in_batches
+from bestarm_plain.gaussian import Observe, condition, first_and_region, posterior
+from bestarm_plain.shared import Argmax, argmax
+
+Uniform = Callable[[int], float]  # the draw of a number
 
 
 def k_dpp(L: ndarray, k: int, uniform: Uniform) -> list[int]:
@@ -48,10 +51,34 @@ def k_dpp(L: ndarray, k: int, uniform: Uniform) -> list[int]:
     return S
 
 
-def sample(R: ndarray, k: int, cov: ndarray, *, noise: float, uniform: Uniform, argmax: Argmax) -> list[int]:
-    """Return k arms of R, a sample of the k-DPP of I + K_{t,1} / noise."""
-    return R[k_dpp(np.eye(len(R)) + cov[np.ix_(R, R)] / noise, k, uniform)].tolist() if k else []
+def ucb_dpp_sample(
+    K: ndarray,  # prior covariance of the arms, shape (n, n)
+    observe: Observe,
+    batch: int,
+    rounds: int,
+    first: list[int],  # arms to start with
+    *,
+    noise: float = 0.01,
+    delta: float = 0.05,
+    estimate: bool = False,
+    uniform: Uniform = lambda number: np.random.default_rng().random(),
+    argmax: Argmax = argmax,
+) -> int:
+    """Return the arm with the largest posterior mean after all batches."""
+    k = batch - 1
+    seen, y = list(first), list(observe(first))
+    for t in range(1, rounds + 1):  # for t = 1 to T do
+        mu, cov = posterior(K, noise, seen, y)  # compute mu_{t-1} and sigma_{t-1}
+        x1, R = first_and_region(mu, cov, t, max(y), delta, estimate, argmax)  # x_{t,1}, and the region R_t^+
+        K1 = condition(cov, x1, noise)[np.ix_(R, R)]
+        if len(R) > k:  # {x_{t,b}} <- kDPPSample(K_{t,1}, B - 1)
+            others = R[k_dpp(np.eye(len(R)) + K1 / noise, k, uniform)].tolist() if k else []
+        else:
+            others = R.tolist() + [int(R[int(uniform(b) * len(R))]) for b in range(len(R), k)]
+        chosen = [x1, *others]
+        seen += chosen
+        y += list(observe(chosen))  # obtain y_{t,b}
+    return int(np.argmax(posterior(K, noise, seen, y)[0]))
 
 
-ucb_dpp_sample = partial(in_batches, others=sample)
 est_dpp_sample = partial(ucb_dpp_sample, estimate=True)
