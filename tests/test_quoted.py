@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
-from refusals import refusing
+from refusals import refuses, refusing
 
 from bestarm_lab import quoted
 from bestarm_lab.study_packages import study_names
@@ -45,6 +45,13 @@ def place(tmp_path, monkeypatch):
     yield file
     quoted.texts_of.cache_clear()
     quoted.table_of.cache_clear()
+
+
+def test_rows_that_do_not_decide_are_not_quoted(place):
+    """Laptop rows beside those at the paper's own scale have other numbers than figures and verdicts."""
+    (place.parent / "paper").mkdir()
+    (place.parent / "paper" / "fig1.parquet").touch()
+    refuses(lambda: quoted.table_of("s", "01_a", "fig1.parquet"), "s/fig1.parquet has .*; quote paper/fig1.parquet")
 
 
 def entry(text, *numbers, figure="", holds=()):

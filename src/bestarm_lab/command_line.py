@@ -97,7 +97,9 @@ def _notebook(given: argparse.Namespace) -> None:
 def _retell(given: argparse.Namespace) -> int:
     from bestarm_lab.quoted import retell
 
-    return int(not retell(given.study, given.write))
+    if right := retell(given.study, given.write):
+        print("Each quoted number is that of its row.")
+    return int(not right)
 
 
 def _new(given: argparse.Namespace) -> int:

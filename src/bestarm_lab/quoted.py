@@ -257,9 +257,14 @@ def texts_of(file: Path, figure: str = "") -> list[str]:
 
 @cache
 def table_of(study: str, part: str, name: str) -> pd.DataFrame:
-    """Return a table of a notebook's figures, of another's (``03_adaptive/fig02``), or of a study's results."""
+    """Return a table of a notebook's figures, of another's (``03_adaptive/fig02``), or of a study's results.
+
+    Of two files of rows that at the paper's own scale, which decides, is to be named (ValueError).
+    """
     if Path(name).suffix not in (".csv", ".parquet"):
         return read_table(FIGURES / study / f"{name if '/' in name else f'{part}/{name}'}.csv")
+    if (RESULTS / study / "paper" / name).is_file():
+        raise ValueError(f"{study}/{name} has fewer runs than decide; quote paper/{name}.")
     table = read_table(RESULTS / study / name)
     if "decided_by" in table:  # where cells are counted: how many hold, of how many
         table[["hold", "cells"]] = table["decided_by"].str.extract(r"^(\d+) of (\d+) cells").astype(float)
