@@ -17,7 +17,7 @@ from bestarm_lab.figures.figures import WIDTH, headed, runs_text
 from bestarm_lab.figures.values import as_values, share_interval
 
 ORACLE, RECORDED = "oracle", "share recorded by others"
-KINDS = {"of this study": ("o", "#0072B2"), "came after, or stands beside it": ("s", "#D55E00"), ORACLE: ("X", "black")}
+KINDS = {"of this study": ("o", "#0072B2"), "added to compare": ("s", "#D55E00"), ORACLE: ("X", "black")}
 RIVALS = (
     *("Top-two Thompson", "P1-RAGE", "Peace", "static G-optimal", "FC2FB of m-LinGapE"),
     *("MisLid", "MisLid, twice the level"),
