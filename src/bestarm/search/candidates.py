@@ -165,9 +165,10 @@ class Candidates:
         if not len(typed.columns):
             raise ValueError(f"{where} has no feature with anything in it; add columns of numbers.")
         if len(labels) == len(typed):
-            again = typed.assign(name=labels).duplicated().to_numpy()
-            done[:0] = [f"{counted(int(again.sum()), 'row')} there twice, counted once."] if again.any() else []
-            kept, typed = np.flatnonzero(~again), typed[~again].reset_index(drop=True)
+            equal = typed.assign(name=labels).duplicated().to_numpy()
+            done[:0] = [f"{counted(int(equal.sum()), 'row')} there twice, counted once."] if equal.any() else []
+            kept = np.flatnonzero(~equal).tolist()
+            typed = typed.iloc[kept].reset_index(drop=True)
             if twice := repeated([labels[i] for i in kept]):
                 one, other = (table.lines[i] for i in [i for i in kept if labels[i] == twice[0]][:2])
                 rows = f"{table.line}s {one} and {other}"
@@ -321,8 +322,9 @@ class Candidates:
                 table[column] = pd.Series([np.nan if kind == np.float64 else None] * len(table), dtype=kind)
             if table[column].dtype != kind:
                 raise ValueError(f"column {column!r} has words in one table and numbers in the other; make them alike.")
-            if column in own and new.get(column, own[column]) != own[column]:
-                units = f"{new[column]!r} and in that of the others {own[column]!r}"
+            unit = own.get(str(column), "")
+            if unit and new.get(str(column), unit) != unit:
+                units = f"{new[str(column)]!r} and in that of the others {unit!r}"
                 raise ValueError(f"column {column!r} has in the new table the unit {units}; give numbers of one unit.")
         if taken := [name for name in more.names if name in set(self.names)]:
             raise ValueError(f"{listed(taken)} is a candidate already; give new candidates names of their own.")
