@@ -5,11 +5,11 @@ import pytest
 from bestarm_lab.paths import ROOT
 
 CEILINGS = {  # lines of Python, or of YAML
-    "src/bestarm/**/*.py": 24_800,
+    "src/bestarm/**/*.py": 24_700,
     "src/bestarm_lab/**/*.py": 9_300,
     "src/bestarm_objectives/**/*.py": 2850,
     "src/bestarm_plain/**/*.py": 2000,
-    "src/bestarm_studies/**/*.py": 19_400,
+    "src/bestarm_studies/**/*.py": 19_350,
     "tests/**/*.py": 35_300,
     "src/bestarm_studies/**/*.yaml": 7050,
 }

@@ -146,7 +146,7 @@ def _run_stages(stages: Sequence[str]) -> tuple[int, list[str]]:
                 return status, skipped
             notebooks = [name for name in stages if name.startswith(f"{study}@")]
             running += [pool.submit(reproduce, *half) for half in (notebooks[::2], notebooks[1::2]) if half]
-    return max(one.result() for one in running), list(dict.fromkeys(skipped))
+    return max((one.result() for one in running), default=0), list(dict.fromkeys(skipped))
 
 
 def _minutes(stages: Iterable[str]) -> float:
