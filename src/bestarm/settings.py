@@ -51,10 +51,12 @@ def check_settings(record: Any, *, positive: Sequence[str] = (), shares: Sequenc
     **least : float
         Least values of settings by name, where the record itself has no rule.
     """
-    for name, kind in _kinds(type(record)).items():
-        _check_value(name, getattr(record, name), kind, least.get(name))
+    cls: Any = type(record)
+    kinds = _kinds(cls)
+    for name, known in kinds.items():
+        _check_value(name, getattr(record, name), known, least.get(name))
     for name in (*positive, *shares):
-        value, kind = getattr(record, name), _kinds(type(record)).get(name)  # none of a part that a preset fixes
+        value, kind = getattr(record, name), kinds.get(name)  # none of a part that a preset fixes
         if value is None or kind is None:
             continue
         otherwise = ", or None" if kind.may_be_none else ""
