@@ -5,7 +5,7 @@ import pytest
 from bestarm_lab.paths import ROOT
 
 CEILINGS = {  # lines of Python, or of YAML
-    "src/bestarm/**/*.py": 24_700,
+    "src/bestarm/**/*.py": 24_720,
     "src/bestarm_lab/**/*.py": 9_300,
     "src/bestarm_objectives/**/*.py": 2850,
     "src/bestarm_plain/**/*.py": 2000,

@@ -8,7 +8,7 @@ References
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numba import njit
@@ -22,6 +22,12 @@ Projection = Literal["span", "as_coded", "none"]
 Estimator = Callable[[FloatArray, IntArray, BoolArray, IntArray, FloatArray], FloatArray]
 
 _EQUAL = 1e-10
+
+
+def check_projection(projection: str) -> None:
+    """Refuse an unknown projection."""
+    if projection not in get_args(Projection):
+        raise ValueError(f"projection must be one of {', '.join(get_args(Projection))}, got {projection!r}.")
 
 
 @dataclass

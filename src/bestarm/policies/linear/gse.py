@@ -17,7 +17,7 @@ from bestarm.designs.rounding import RoundingMethod
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray
 from bestarm.models.arm_estimates import least_squares_means, logistic_scores
 from bestarm.policies.linear import elimination
-from bestarm.policies.linear.elimination import EliminationState, Projection, StagePolicy
+from bestarm.policies.linear.elimination import EliminationState, StagePolicy
 from bestarm.policies.linear.fixed_budget import check_budget
 from bestarm.presets import preset
 from bestarm.settings import check_settings
@@ -91,7 +91,7 @@ class Gse(StagePolicy):
     ridge: float = 1e-4
     spends_remainder: bool = False
     rounds_down: bool = False
-    projection: Projection = "span"
+    projection: str = "span"
     ties_by_rank: bool = False
     blank_keeps_order: bool = False
     zero_arms_keep_weight: bool = False
@@ -100,6 +100,7 @@ class Gse(StagePolicy):
     def __post_init__(self) -> None:
         check_settings(self, positive=("ridge",), eta=2)
         check_budget(self.label, self.budget)
+        elimination.check_projection(self.projection)
         if self.keeps_rewards and self.projection == "as_coded":
             raise ValueError("keeps_rewards needs projection 'span' or 'none', got 'as_coded', which forgets features.")
         self._rule  # noqa: B018  # refuses unknown names before anything runs

@@ -16,7 +16,7 @@ from bestarm.designs.projection import span_basis
 from bestarm.interface import Arms, Ask, FloatArray, IntArray
 from bestarm.models.arm_estimates import least_squares_means
 from bestarm.policies.linear import elimination
-from bestarm.policies.linear.elimination import EliminationState, Projection, StagePolicy
+from bestarm.policies.linear.elimination import EliminationState, StagePolicy
 from bestarm.policies.linear.fixed_budget import check_budget
 from bestarm.settings import check_settings
 from bestarm.streams import Streams
@@ -88,7 +88,7 @@ class OdLinBai(StagePolicy):
     label: str = "OD-LinBAI"
     allocation: Allocation = "kumar-yildirim"
     exact: bool = False
-    projection: Projection = "span"
+    projection: str = "span"
     coded_schedule: bool = False
     schedule_dimension: int | None = None
     ties_by_rank: bool = False
@@ -99,6 +99,7 @@ class OdLinBai(StagePolicy):
         check_budget(self.label, self.budget)
         if self.allocation not in DESIGNS:
             raise ValueError(f"allocation must be one of {', '.join(DESIGNS)}, got {self.allocation!r}.")
+        elimination.check_projection(self.projection)
 
     def as_coded(self) -> "OdLinBai":
         """Return the algorithm with the named deviations of the code of [2]_, whose designs are solved to the end.
