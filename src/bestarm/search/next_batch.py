@@ -205,6 +205,7 @@ def choose_batch(
     plan: Plan,
     features: FloatArray,
     chunks: Sequence[Chunk],
+    *,
     n_asked: int,
     withdrawn: IntArray,
     pending: IntArray,
@@ -254,6 +255,6 @@ def recomputed_batches(
             kept[view] = plan.features(some)
         chunks = plan.chunks(rounds[:number], each.told, each.revised, some, each.errors)
         gone, there = some.places(each.withdrawn), some.places(each.pending)
-        places = choose_batch(plan, kept[view], chunks, number - plan.since, gone, there)
+        places = choose_batch(plan, kept[view], chunks, n_asked=number - plan.since, withdrawn=gone, pending=there)
         found.append([some.names[a] for a in places])
     return found

@@ -183,9 +183,7 @@ class Column:
     texts: Sequence[str]
     floats: FloatArray | None  # if all cells are plain numbers
     distinct: Mapping[str, _Parsed | None]  # otherwise each text that is no gap, once, with its parts
-    written: bool = (
-        True  # by somebody, and not numbers of a frame, whose points say nothing of the table's decimal sign
-    )
+    written: bool = True  # by somebody: points of a frame's numbers say nothing of the table's decimal sign
 
     @classmethod
     def of(cls, label: str, cells: Any, truth: bool = False) -> "Column":

@@ -300,10 +300,17 @@ class Search:
         plan = self._plan(size)
         chunks, new, revised = self._chunks()
         blocked = [name for name in self._candidates.names if name in self._status.withdrawn]
-        there, asked = self.pending, len(self._rounds) - self._since
+        there = self.pending
         with noted(f"choosing batch {len(self._rounds) + 1}"):
-            shut = self._candidates.places(blocked), self._candidates.places(there)
-            places = choose_batch(plan, self._view(plan), chunks, asked, *shut, self._cache)
+            places = choose_batch(
+                plan,
+                self._view(plan),
+                chunks,
+                n_asked=len(self._rounds) - self._since,
+                withdrawn=self._candidates.places(blocked),
+                pending=self._candidates.places(there),
+                cache=self._cache,
+            )
         names = [self._candidates.names[a] for a in places]
         if not names:
             self._status.whole_batch_waits = False
@@ -447,8 +454,9 @@ class Search:
         Pending candidates are being measured, those withdrawn cannot be chosen.
         """
         with self._locked("goes on from a file alone"):
+            known = set(self._candidates.names)
             for each in rounds:
-                check_known(each, set(self._candidates.names))
+                check_known(each, known)
             unknown_names([*measured, *pending, *withdrawn], self._candidates.place)
             self._begin()
             self._rounds = list(rounds)

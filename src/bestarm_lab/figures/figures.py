@@ -96,9 +96,13 @@ def legend_below(figure: Any, order: Sequence[str] = ()) -> None:
     labels = [label for label in map(display_label, order) if label in found]
     labels += [label for label in found if label not in labels]
     if labels:
-        columns = int(WIDTH / (0.062 * max(map(len, labels)) + 0.62))
         handles = [found[label] for label in labels]
-        figure.legend(handles, labels, loc="outside lower center", ncols=max(1, min(columns, len(labels))))
+        figure.legend(handles, labels, loc="outside lower center", ncols=legend_columns(labels, WIDTH))
+
+
+def legend_columns(labels: Sequence[str], width: float) -> int:
+    """Return in how many columns a legend with these labels has room, in so many inches."""
+    return max(1, min(int(width / (0.062 * max(map(len, labels)) + 0.62)), len(labels)))
 
 
 def runs_text(n: pd.Series) -> str:

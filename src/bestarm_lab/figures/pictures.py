@@ -15,7 +15,7 @@ from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from bestarm_lab.figures.figures import headed, headings, wrapped
+from bestarm_lab.figures.figures import headed, headings, legend_columns, wrapped
 
 _COORDINATE = r"scale\([^)]*\)|-?\d+\.\d{3,}"
 MOST_POINTS = 200  # a cloud with more is embedded as pixels: each point would be an element of its own
@@ -131,8 +131,8 @@ def _below(part: Any, legend: Any) -> float:
     """Write the legend of a figure anew in as many columns as there is room for; return its height in inches."""
     labels, handles = [text.get_text() for text in legend.get_texts()], legend.legend_handles
     legend.remove()
-    columns = max(1, int(WIDTH / (0.062 * max(map(len, labels)) + 0.62)))
-    part.legend(handles, labels, loc="outside lower center", ncols=min(columns, len(labels)))
+    columns = legend_columns(labels, WIDTH)
+    part.legend(handles, labels, loc="outside lower center", ncols=columns)
     return 0.18 * -(-len(labels) // columns) + 0.1
 
 
