@@ -294,6 +294,41 @@ def test_lemma_9_bounds_the_mth_largest_index_of_an_arm_that_is_not_among_the_be
         assert mth >= np.sort(mu)[-m] - mu[i] - 1e-9
 
 
+def test_confidence_event_and_lemmas_4_and_5_on_whole_runs():
+    """With Eq. 2 every index bounds its gap at every round; then Lemma 4 holds, and Lemma 5 for largest variance."""
+    problem = classic_instance(4, 2, np.pi / 3)
+    policy = MLinGape(2, selection="largest_variance")
+    mu = problem.means[0]
+    gap = np.where(mu >= np.sort(mu)[-2], mu - np.sort(mu)[-3], np.sort(mu)[-2] - mu)
+    n_rounds = 0
+
+    def check(state) -> None:
+        nonlocal n_rounds
+        if not state.initialised:
+            return
+        n_rounds += 1
+        t = state.pulls.sum(axis=1)
+        c = state.threshold(t.astype(float))
+        for r, (b, k) in enumerate(state.pair):
+            width = np.sqrt(np.diag(state.gram[r])[:, None] + np.diag(state.gram[r])[None, :] - 2 * state.gram[r])
+            indices = state.means[r][:, None] - state.means[r][None, :] + c[r] * SIGMA * width
+            assert (mu[:, None] - mu[None, :] <= indices + 1e-12).all()
+            w = c[r] * SIGMA * width[b, k]
+            if not state.stopped[r]:
+                assert indices[k, b] <= min(-max(gap[b], gap[k]) + 2 * w, 0) + w + 1e-9
+            assert (state.pulls[r] - 1 <= 4 * SIGMA**2 * c[r] ** 2 * (gap / 3) ** -2.0).all()
+
+    streams = Streams.first(20, seed=SEED, instance=problem.label)
+    state, pulled = policy.start(problem.arms, streams), problem.arms.no_pulls(20)
+    while not (over := policy.finished(state)).all():
+        asked = policy.ask(state)
+        check(state)
+        asked = Ask(asked.arms, np.where(over[:, None], 0, asked.counts))
+        policy.tell(state, asked, problem.rewards(asked, pulled, streams))
+    assert n_rounds > 100
+    assert correct(problem, policy.recommend(state)).all()
+
+
 @pytest.mark.parametrize("problem", [EASY, published_random_instance(), random_instance(6, 6, 8)])
 def test_the_page_solves_for_the_same_designs(problem):
     """Weights that are equal in theory differ in their last digit, so whole runs are compared with one solver."""
