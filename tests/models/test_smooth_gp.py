@@ -90,15 +90,20 @@ test_settings_that_are_refused = refused(
 )
 
 
-@pytest.mark.parametrize("beta", [0.0, 0.5, 3.0])
-def test_the_highest_bounds_are_found_by_some_of_what_is_known(beta, monkeypatch):
-    """As by the exact bounds of all, of which the first measurements alone decide where to look."""
+SCORES = {
+    "mean": lambda mean, deviation: mean,
+    "bound": lambda mean, deviation: mean + 3.0 * deviation,
+    "hits": lambda mean, deviation: (mean - 0.2) / deviation,
+}
+
+
+@pytest.mark.parametrize("score", SCORES.values(), ids=SCORES)
+def test_the_highest_scores_are_found_by_some_of_what_is_known(score, monkeypatch):
+    """As by the exact scores of all, of which the first measurements alone decide where to look."""
     monkeypatch.setattr(smooth_gp, "_FIRST", 5)
-    x, looked_at = RNG.uniform(size=(600, 4)), []
-    posterior, free = SmoothGP().fitted(X, Y), np.arange(1, 600, 2)
-    mean, deviation = posterior.everywhere(x)
-    exact = Posterior.everywhere
+    x, looked_at, posterior = RNG.uniform(size=(300, 4)), [], SmoothGP().fitted(X, Y)
+    expected = np.argsort(-score(*posterior.everywhere(x)), kind="stable")[:7]
+    rough, exact = posterior.everywhere(x, rough=True), Posterior.everywhere
     monkeypatch.setattr(Posterior, "everywhere", lambda self, x: looked_at.append(len(x)) or exact(self, x))
-    found = posterior.highest(x, beta, free, 7)
-    np.testing.assert_array_equal(found, np.sort(free[np.argsort(-(mean + beta * deviation)[free])[:7]]))
+    np.testing.assert_array_equal(posterior.highest(x, score, rough, 7), expected)
     assert sum(looked_at) < 300

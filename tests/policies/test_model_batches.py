@@ -7,6 +7,8 @@ from scipy.special import ndtr
 
 import bestarm
 from bestarm.interface import Arms, Ask
+from bestarm.models import smooth_gp
+from bestarm.models.smooth_gp import UNIFORM, Believer
 from bestarm.policies.model_batches import ForestBatches, GaussianBatches, NeighbourBatches, expected_quantile
 from bestarm.streams import Streams
 
@@ -52,8 +54,6 @@ def test_the_bound_is_taken_one_after_the_other():
     """Each place against the posterior with those before it known at their mean."""
     policy, state = POLICIES["gp"], told(POLICIES["gp"], range(20))
     posterior = policy.posterior(state, 0)
-    from bestarm.models.smooth_gp import UNIFORM, Believer
-
     believer, chosen = Believer(posterior, UNIFORM * X, 4), []
     for _ in range(4):
         bound = believer.means + policy.beta * np.sqrt(believer.variances)
@@ -63,8 +63,10 @@ def test_the_bound_is_taken_one_after_the_other():
     assert policy.ask(state).arms[0].tolist() == chosen
 
 
-def test_hits_are_the_largest_probabilities():
+@pytest.mark.parametrize("first", [800, 9], ids=["little known", "much known"])
+def test_hits_are_the_largest_probabilities(first, monkeypatch):
     """Of a value above that which the model expects a share to have."""
+    monkeypatch.setattr(smooth_gp, "_FIRST", first)
     policy, state = POLICIES["hits"], told(POLICIES["hits"], range(20))
     mean, deviation = policy.outputs(state, 0)
     threshold = expected_quantile(mean, deviation, 0.05)

@@ -137,7 +137,7 @@ def test_names_are_in_the_column_that_has_candidates(file):
     both = file("run,id,reward\n1,3,0.5\n2,1,0.7\n")
     refuses(lambda: told(both, candidates), "columns 'run' and 'id' both look like names")
     plates = file("well,plate,reward\nA1,1,0.5\nA2,1,0.7\n")  # a number that happens to be a candidate's
-    refuses(lambda: told(plates, candidates), "A1, A2 is no candidate")
+    refuses(lambda: told(plates, candidates), "A1, A2 are no candidates")
     refuses(lambda: told(pd.read_csv(plates)[["plate", "reward"]], candidates), "no column name")
     frame = pd.read_csv(io.StringIO("id,reward\n1,\n2,0.5\n3,0.9\n"))
     for table in (frame, frame.dropna(subset=["reward"])):  # whose index is no name

@@ -7,6 +7,7 @@ References
 .. [2] Rasmussen, Williams. "Gaussian Processes for Machine Learning". MIT Press 2006. Equations 4.17 and 5.9.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,6 +19,7 @@ from bestarm.interface import FloatArray, IntArray
 from bestarm.settings import check_settings
 
 Family = Literal["matern52", "rbf"]
+Score = Callable[[FloatArray, FloatArray], FloatArray]
 UNIFORM = 12.0**-0.5  # standard deviation on [0, 1], the cube for which the prior of [1]_ is made
 _JITTER = 1e-8
 _FIRST = 800  # measurements by which `Posterior.highest` looks first
@@ -149,36 +151,37 @@ class Posterior:
     lower: FloatArray  # Cholesky factor of their covariance, (n, n)
     whitened: FloatArray  # its inverse times the rewards, (n,)
 
-    def everywhere(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return mean and deviation at many points, some thousand at a time, or fewer where much is known."""
+    def knows_much(self) -> bool:
+        return len(self.known) > 2 * _FIRST
+
+    def everywhere(self, x: FloatArray, rough: bool = False) -> tuple[FloatArray, FloatArray]:
+        """Return mean and deviation at many points, some thousand at a time, or fewer where much is known.
+        ``rough``: where much is known, deviations by the first measurements alone, which are larger."""
         mean, deviation, size = np.empty(len(x)), np.empty(len(x)), _part(len(self.known))
+        rough = rough and self.knows_much()
+        gain = solve_triangular(self.lower, self.whitened, lower=True, trans="T") if rough else self.whitened
         for start in range(0, len(x), size):
             part = slice(start, start + size)
-            mean[part], variance, _ = self.at(x[part])
+            if rough:
+                across = self.signal * self.model.kernel(_squares(self.known, x[part] / self.scales))
+                rows = solve_triangular(self.lower[:_FIRST, :_FIRST], across[:_FIRST], lower=True, check_finite=False)
+                mean[part], variance = gain @ across, np.maximum(self.signal - (rows**2).sum(axis=0), 1e-12)
+            else:
+                mean[part], variance, _ = self.at(x[part])
             deviation[part] = np.sqrt(variance)
         return mean, deviation
 
-    def highest(self, x: FloatArray, beta: float, places: IntArray, size: int) -> IntArray:
-        """Return those of some places of x with the largest means plus ``beta`` deviations, in order of place.
-
-        Where much is known, deviations by the first measurements alone, which are larger, say where to look.
-        """
-        if len(self.known) <= 2 * _FIRST or len(places) <= size:
-            mean, deviation = self.everywhere(x[places])
-            return np.sort(places[best_of(mean + beta * deviation, np.arange(len(places)), size)])
-        gain = solve_triangular(self.lower, self.whitened, lower=True, trans="T")
-        bounds, step = np.empty(len(places)), _part(len(self.known))
-        for start in range(0, len(places), step):
-            part = slice(start, start + step)
-            across = self.signal * self.model.kernel(_squares(self.known, x[places[part]] / self.scales))
-            rows = solve_triangular(self.lower[:_FIRST, :_FIRST], across[:_FIRST], lower=True, check_finite=False)
-            bounds[part] = gain @ across + beta * np.sqrt(np.maximum(self.signal - (rows**2).sum(axis=0), 1e-12))
-        order, exact, done = np.argsort(-bounds, kind="stable"), np.full(len(places), -np.inf), 0
-        while done < len(order) and (done < size or bounds[order[done]] > np.partition(exact, -size)[-size] - 1e-9):
-            some = order[done : done + size]
-            mean, deviation = self.everywhere(x[places[some]])
-            exact[some], done = mean + beta * deviation, done + len(some)
-        return np.sort(places[best_of(exact, np.arange(len(places)), size)])
+    def highest(self, x: FloatArray, score: Score, rough: tuple[FloatArray, FloatArray], size: int) -> IntArray:
+        """Return the places of the largest scores in their order; ``rough``, of `everywhere`, says where to look first.
+        ``score``: a function of means and deviations that only grows or only falls with a deviation."""
+        scores, order, done = score(*rough), np.zeros(0, np.int64), 0
+        if self.knows_much():
+            bounds = np.maximum(scores, score(rough[0], np.full(len(x), 1e-6)))
+            scores, order = np.full(len(x), -np.inf), np.argsort(-bounds, kind="stable")
+        while done < len(order) and (done < size or bounds[order[done]] > np.partition(scores, -size)[-size] - 1e-9):
+            some = order[done : done + max(size, _FIRST // 4)]
+            scores[some], done = score(*self.everywhere(x[some])), done + len(some)
+        return np.argsort(-scores, kind="stable")[:size]
 
     def at(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return means and variances at some points, and rows V with posterior covariance K - V'V, shape (n, N)."""

@@ -137,7 +137,7 @@ class GaussianBatches(ModelBatches):
 
     # "bound": mean plus ``beta`` deviations, of which each place of a batch is chosen after those before it were taken
     # for known at their mean; "hits": the probability of a value above that which the model expects a ``share`` of all
-    # arms to have, or of a reward of at least ``threshold``
+    # arms to have (by deviations from 800 rewards alone where 1,600 are known), or of a reward from ``threshold`` on
     score_by: Score = "bound"
     beta: float = 2.0  # deviations in the bound
     share: float = 0.05  # share of the arms that are hits
@@ -172,13 +172,16 @@ class GaussianBatches(ModelBatches):
 
     def choose(self, state: ModelState, r: int, size: int) -> IntArray:
         """Return the batch of one replication."""
-        free = np.flatnonzero(state.available[r])
+        free, posterior, x = np.flatnonzero(state.available[r]), self.posterior(state, r), UNIFORM * state.features
         if self.score_by == "hits":
-            mean, deviation = self.outputs(state, r)
+            mean, deviation = posterior.everywhere(x, rough=True) if posterior.knows_much() else self.outputs(state, r)
+            least = self.scaled_threshold(state, r, mean, deviation)
             # the probabilities are a growing function of this, and may round to 0 or 1
-            return best_of((mean - self.scaled_threshold(state, r, mean, deviation)) / deviation, free, size)
-        posterior, x = self.posterior(state, r), UNIFORM * state.features
-        looked_at = posterior.highest(x, self.beta, free, max(self.shortlist, 4 * size))
+            rough = mean[free], deviation[free]
+            return free[posterior.highest(x[free], lambda mu, sigma: (mu - least) / sigma, rough, size)]
+        some, bound = x[free], lambda mu, sigma: mu + self.beta * sigma
+        rough = posterior.everywhere(some, rough=True)
+        looked_at = np.sort(free[posterior.highest(some, bound, rough, max(self.shortlist, 4 * size))])
         at_the_bench = np.flatnonzero(state.pending[r])
         both = np.concatenate([looked_at, at_the_bench])
         believer = Believer(posterior, x[both], len(at_the_bench) + size)
@@ -186,8 +189,7 @@ class GaussianBatches(ModelBatches):
             believer.take(place)
         open_, chosen = np.arange(len(both)) < len(looked_at), np.empty(size, np.int64)
         for b in range(size):
-            bound = np.where(open_, believer.means + self.beta * np.sqrt(believer.variances), -np.inf)
-            best = int(bound.argmax())
+            best = int(np.where(open_, bound(believer.means, np.sqrt(believer.variances)), -np.inf).argmax())
             chosen[b], open_[best] = both[best], False
             if b + 1 < size:
                 believer.take(best)

@@ -147,7 +147,8 @@ class Candidates:
         )
         if not roles.features:
             only = f", only the column{'s' * (len(header) > 1)} {', '.join(header)}" if header else ""
-            raise ValueError(f"{where} has no feature{only}; add columns of numbers.")
+            between = ", each after a comma, semicolon, tab or bar" if table.index is None else ""
+            raise ValueError(f"{where} has no feature{only}; add columns of numbers{between}.")
         if roles.names is None and word == "gene":
             raise ValueError(f"{where} has no column of genes; it has: {', '.join(header)}. Call one of them gene.")
         if not table.lines:

@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
@@ -300,10 +301,10 @@ def _checked(table: Table, file: str, notes: list[str]) -> Table:
         table.header = [table.header[i] for i in kept]
         table.columns = [table.columns[i] for i in kept]
         table.numbers = {(row, kept.index(column)) for row, column in table.numbers if column in kept}
-    for i, label in enumerate(table.header):
-        if label in table.header[:i] or (label == "" and i > 0):
-            twice = f"the column name {label!r} is empty or there twice"
-            raise ValueError(f"{table.where}: {twice}; give each column its own name.")
+    again = [label for label, n in Counter(table.header).items() if n > 1 or (label == "" and table.header[0])]
+    if again:
+        twice = f"the column name {again[0]!r} is empty or there twice"
+        raise ValueError(f"{table.where}: {twice}; give each column its own name.")
     return table
 
 

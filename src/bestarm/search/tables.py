@@ -122,14 +122,15 @@ def unknown_names(names: Sequence[str], there: Iterable[str], alike: bool = Fals
         for name in there:
             spellings.setdefault(_folded(name), name)
         near = [(name, spellings[_folded(name)]) for name in unknown if _folded(name) in spellings]
+        who = listed(unknown) + (" are no candidates" if len(unknown) > 1 else " is no candidate")
         if near:
             told, meant = near[0]
             both = f"{told!r} ({_spelled(told)}) looks like {meant!r} ({_spelled(meant)})"
             remedy = "correct the name. A spreadsheet takes zeros off numbers, so that it must be given texts"
-            raise ValueError(f"{told if alike else listed(unknown)} is no candidate; {both}: {remedy}.")
+            raise ValueError(f"{f'{told} is no candidate' if alike else who}; {both}: {remedy}.")
         if not alike:
             remedy = "correct the name, give it to add_candidates, or leave controls out, in tell by unknown='ignore'"
-            raise ValueError(f"{listed(unknown)} is no candidate; {remedy}.")
+            raise ValueError(f"{who}; {remedy}.")
 
 
 def _folded(name: str) -> str:
@@ -248,7 +249,7 @@ def measurements(
     beside = [(kind, columns[i]) for i, kind in errors if header[i] not in features]
     read = _with_errors(table.where, values, beside, decimal, labels, notes, number.unit)
     used = {str(label).strip().casefold() for label in (*features, *(header[i] for i, _ in errors), "round")}
-    spare = [column.label for column in others if any(column.texts)]
+    spare = [column.label or "without header" for column in others if any(column.texts)]
     if spare := [label for label in spare if label.strip().casefold() not in used]:
         notes.append(f"column{'s' * (len(spare) > 1)} {listed(spare)}: not used.")
     to_come = len(kept) - len(told)

@@ -64,7 +64,7 @@ def wide(n_rows: int = 1, height: float = 2.6) -> tuple[float, float]:
 def wrapped(text: str, letters: float) -> list[str]:
     """Return the lines of a text; formulas are not broken."""
     kept = re.sub(r"\$[^$]*\$", lambda formula: formula.group().replace(" ", "\0"), text)
-    return [line.replace("\0", " ") for line in textwrap.wrap(kept, int(letters))]
+    return [line.replace("\0", " ") for line in textwrap.wrap(kept, int(letters), break_on_hyphens=False)]
 
 
 def headed(figure: Figure, title: str, *settings: str) -> Figure:

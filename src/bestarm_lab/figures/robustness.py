@@ -63,5 +63,6 @@ def _effects(axis: Axes, values: pd.DataFrame, claims: list[str], choices: Mappi
         place = (columns.index(str(line["series"])), claims.index(str(line["panel"])))
         axis.text(*place, f"{line['value']:.1f}", ha="center", va="center", color=colour, fontsize=8)
     axis.set_xticks(np.arange(len(columns)), list(choices.values()), rotation=45, ha="right", rotation_mode="anchor")
+    axis.set_xlabel("open choice")
     axis.tick_params(labelleft=False, left=False)
     axis.grid(visible=False)

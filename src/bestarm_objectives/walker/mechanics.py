@@ -85,17 +85,6 @@ def accelerations(state: FloatArray, torques: FloatArray) -> FloatArray:
 
 
 @njit(cache=True)
-def energy(state: FloatArray) -> float:
-    """Return the kinetic and potential energy in the stance phase, in joules."""
-    momenta, moving = _times(inertia(state), state[3:]), 0.0
-    for i in range(3):
-        moving += 0.5 * momenta[i] * state[3 + i]
-    weight = 1.5 * LEG_MASS + HIP_MASS + TORSO_MASS
-    height = weight * LEG * np.cos(state[0]) - 0.5 * LEG_MASS * LEG * np.cos(state[1])
-    return moving + GRAVITY * (height + TORSO_MASS * TORSO * np.cos(state[2]))
-
-
-@njit(cache=True)
 def _polynomial(a: FloatArray, x: float) -> tuple[float, float, float]:
     """Return a cubic with its first and second derivative."""
     value = a[0] + x * (a[1] + x * (a[2] + x * a[3]))

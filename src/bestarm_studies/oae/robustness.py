@@ -34,8 +34,8 @@ VARIANTS = {
     "open_width": "wider hills",
 }
 NOISY = {"open_noise_1": "noise", "open_noise_16": "noise, 16 times"}  # which the exact law of random batches has not
-_SHORT = {"pool_minibatch": "pool", "learning_rate": "step size", "standardise": "features", "scale": "response"}
-SHORT = {choice.words: _SHORT.get(name, name) for name, choice in DRAWN.items()} | {QUANTILE: "quantile"}
+_SHORT = {"pool_minibatch": "arms of the pool", "hole": "shape of the holes", "hills": "drawing of the hills"}
+SHORT = {choice.words: _SHORT.get(name, choice.words) for name, choice in DRAWN.items()} | {QUANTILE: "quantile"}
 
 
 def _of_draw(rows: pd.DataFrame, draw: int) -> pd.DataFrame:

@@ -20,7 +20,14 @@ from bestarm_lab.results import committed_rows, read_verdicts
 from bestarm_lab.study import load_study
 from bestarm_objectives.autoencoder.training import Coding, scaled
 from bestarm_studies.oae.cell_lines import contexts, gctx, official
-from bestarm_studies.oae.cell_lines.contexts import GROUPS, arms_of_group, chosen_groups, r_squared, without_missing
+from bestarm_studies.oae.cell_lines.contexts import (
+    GROUPS,
+    LEAST_LINES,
+    R_SQUARED,
+    arms_of_group,
+    r_squared,
+    without_missing,
+)
 from bestarm_studies.oae.cell_lines.misfit import held_out, misfit_and_gain, own_misfit, permuted_correlation
 from bestarm_studies.oae.cell_lines.official import GENES, embedding, kept, proliferation
 from bestarm_studies.oae.checks import top_found
@@ -188,13 +195,10 @@ def test_r_squared_is_of_genes_not_fitted_to():
 
 
 def test_groups_are_those_nearest_to_six_values():
-    """Groups of fewer than 20 lines are not taken; the committed rows name the groups that are searched."""
-    rows = pd.DataFrame({"panel": list("abcdefgh"), "x": [19] + [20] * 7})
-    rows["value"] = [0.25, 0.2, 0.4, 0.5, 0.7, 0.8, 0.93, 0.99]
-    assert chosen_groups(rows) == tuple("bcdefg")
-    committed = committed_rows("oae", "contexts_likeness", "laptop")
-    assert committed is not None
-    assert chosen_groups(committed) == GROUPS
+    """The committed rows name the groups that are searched, of those with 20 lines or more."""
+    rows = committed_rows("oae", "contexts_likeness", "laptop")
+    large = rows[rows["x"] >= LEAST_LINES].set_index("panel")["value"]
+    assert tuple((large - value).abs().idxmin() for value in R_SQUARED) == GROUPS
 
 
 def test_embeddings_are_kept(store):

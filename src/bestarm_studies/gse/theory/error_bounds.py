@@ -139,10 +139,10 @@ def bound_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figu
             for series in order:
                 line = mine[(mine["statistic"] == name) & (mine["series"] == series)].sort_values("x")
                 axis.plot(line["x"], line["value"], color=style_of(series).colour, ls=style, lw=1.2, zorder=1)
-            axis.plot([], [], color="0.3", ls=style, lw=1.2, label=f"{name}, in the algorithm's colour")
+            axis.plot([], [], color="0.3", ls=style, lw=1.2, label=name)
         axis.set(xscale="log", xlabel="budget B (pulls)", title=panel, ylim=(5e-5, 2.0))
     axes[0, 0].set_ylabel("probability of an error")
     legend_below(figure, list(dict.fromkeys(values["series"])))
     errors = values[values["statistic"] == "error"]
-    reading = "bars: 95% intervals; open markers: no error in any run, at the upper limit"
+    reading = "bounds in their algorithm's colour; bars: 95% intervals; open markers: no error in any run, upper limit"
     return headed(figure, title, runs_text(errors["n"]), reading, setting)

@@ -21,7 +21,7 @@ from bestarm_objectives.autoencoder.training import scaled
 DATA_FILES = ("depmap-group-effects",)
 LEAST_LINES = 20  # the effect in a group of fewer lines is mostly their noise
 R_SQUARED = (0.25, 0.39, 0.53, 0.67, 0.81, 0.95)  # six values from about the smallest R2 there is
-# the groups whose R2 is nearest to these values, see `chosen_groups`; named before any search
+# the groups whose R2 is nearest to these values; named before any search
 GROUPS = ("alk", "myc_amp", "neuroendocrine_high", "kmt2b", "emt_high", "mtap_cdkn2a_codeletion")
 PENALTY, FOLDS = 1.0, 5
 
@@ -104,9 +104,3 @@ def likeness_rows(replications: int, seed: int, *, workers: int = 1) -> pd.DataF
     values = [r_squared(*arms_of_group(effects, name)) for name in effects.groups]
     table = pd.DataFrame({"panel": effects.groups, "x": effects.lines, "value": values})
     return table.assign(series="ridge", replication=0, data=data, convention="as_written")
-
-
-def chosen_groups(rows: pd.DataFrame) -> tuple[str, ...]:
-    """Return the groups of at least 20 lines whose R2 is nearest to each of `R_SQUARED`, of rows of `likeness_rows`."""
-    large = rows[rows["x"] >= LEAST_LINES].set_index("panel")["value"]
-    return tuple(str((large - value).abs().idxmin()) for value in R_SQUARED)
