@@ -159,9 +159,13 @@ class GaussianBatches(ModelBatches):
             )
         return self.model.fitted(UNIFORM * state.features[arms], y)
 
-    def outputs(self, state: ModelState, r: int) -> tuple[FloatArray, FloatArray]:
-        """Return posterior mean and deviation of every arm."""
-        return self.posterior(state, r).everywhere(UNIFORM * state.features)
+    def outputs(self, state: ModelState, r: int, rough: bool = False) -> tuple[FloatArray, FloatArray]:
+        """Return posterior mean and deviation of every arm, see `Posterior.everywhere`."""
+        return self.posterior(state, r).everywhere(UNIFORM * state.features, rough)
+
+    def score(self, mean: FloatArray, deviation: FloatArray) -> FloatArray:
+        """Return the upper bound."""
+        return mean + self.beta * deviation
 
     def scaled_threshold(self, state: ModelState, r: int, mean: FloatArray, deviation: FloatArray) -> float:
         """Return the reward from which an arm is a hit, in units of the scaled reward."""
@@ -173,15 +177,13 @@ class GaussianBatches(ModelBatches):
     def choose(self, state: ModelState, r: int, size: int) -> IntArray:
         """Return the batch of one replication."""
         free, posterior, x = np.flatnonzero(state.available[r]), self.posterior(state, r), UNIFORM * state.features
+        mean, deviation = self.outputs(state, r, rough=True)
+        some, rough = x[free], (mean[free], deviation[free])
         if self.score_by == "hits":
-            mean, deviation = posterior.everywhere(x, rough=True) if posterior.knows_much() else self.outputs(state, r)
             least = self.scaled_threshold(state, r, mean, deviation)
             # the probabilities are a growing function of this, and may round to 0 or 1
-            rough = mean[free], deviation[free]
-            return free[posterior.highest(x[free], lambda mu, sigma: (mu - least) / sigma, rough, size)]
-        some, bound = x[free], lambda mu, sigma: mu + self.beta * sigma
-        rough = posterior.everywhere(some, rough=True)
-        looked_at = np.sort(free[posterior.highest(some, bound, rough, max(self.shortlist, 4 * size))])
+            return free[posterior.highest(some, lambda mu, sigma: (mu - least) / sigma, rough, size)]
+        looked_at = np.sort(free[posterior.highest(some, self.score, rough, max(self.shortlist, 4 * size))])
         at_the_bench = np.flatnonzero(state.pending[r])
         both = np.concatenate([looked_at, at_the_bench])
         believer = Believer(posterior, x[both], len(at_the_bench) + size)
@@ -189,7 +191,7 @@ class GaussianBatches(ModelBatches):
             believer.take(place)
         open_, chosen = np.arange(len(both)) < len(looked_at), np.empty(size, np.int64)
         for b in range(size):
-            best = int(np.where(open_, bound(believer.means, np.sqrt(believer.variances)), -np.inf).argmax())
+            best = int(np.where(open_, self.score(believer.means, np.sqrt(believer.variances)), -np.inf).argmax())
             chosen[b], open_[best] = both[best], False
             if b + 1 < size:
                 believer.take(best)

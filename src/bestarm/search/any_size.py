@@ -79,6 +79,13 @@ class _AnySize(ModelBatches):
         return arms, (rewards - mean) / spread, mean, spread
 
 
+class _Shared(list[Any]):
+    """The last posterior, shared by copies of a state: it hangs on what was measured alone."""
+
+    def __deepcopy__(self, memo: Any) -> "_Shared":
+        return self
+
+
 @dataclass(frozen=True)
 class PoolGaussian(_AnySize, model_batches.GaussianBatches):
     """`GaussianBatches` for rewards of any size, any number (`learned_from` chooses), and with errors of their own."""
@@ -86,6 +93,7 @@ class PoolGaussian(_AnySize, model_batches.GaussianBatches):
     def weigh(self, state: ModelState, errors: FloatArray | None) -> None:
         """Take the error of each arm's mean reward and the number of its measurements, shape (n_arms, 2), or none."""
         vars(state)["errors"] = errors
+        vars(state).setdefault("fitted", _Shared([None]))
 
     def known(self, state: ModelState, r: int) -> tuple[IntArray, FloatArray, float, float]:
         """Return arms and rewards in units of all, and mean and deviation of all, in which errors weigh."""
@@ -107,7 +115,7 @@ class PoolGaussian(_AnySize, model_batches.GaussianBatches):
         told = vars(state).get("errors")
         errors: Any = None if told is None else told[arms]
         marks = (arms.tobytes(), rewards.tobytes(), None if errors is None else errors.tobytes())
-        key, before = (self.model, *marks), vars(state).setdefault("fitted", [None])
+        key, before = (self.model, *marks), vars(state).setdefault("fitted", _Shared([None]))
         if before[0] != key and errors is None:
             before[:] = key, super().posterior(state, r)
         elif before[0] != key:
@@ -117,12 +125,21 @@ class PoolGaussian(_AnySize, model_batches.GaussianBatches):
             before[:] = key, self.model.fitted(x, rewards, np.where(some, 0.0, variances), shares)
         return before[1]
 
-    def outputs(self, state: ModelState, r: int) -> tuple[FloatArray, FloatArray]:
+    def outputs(self, state: ModelState, r: int, rough: bool = False) -> tuple[FloatArray, FloatArray]:
         """Return posterior mean and deviation of every arm, which the posterior keeps."""
         kept = vars(posterior := self.posterior(state, r))
-        if "outputs" not in kept:
-            kept["outputs"] = posterior.everywhere(UNIFORM * state.features)
-        return kept["outputs"]
+        rough = rough and posterior.knows_much()
+        if f"outputs {rough}" not in kept:
+            kept[f"outputs {rough}"] = posterior.everywhere(UNIFORM * state.features, rough)
+        return kept[f"outputs {rough}"]
+
+    def predicted_at(self, state: ModelState, places: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return what `predicted` does; where much is known, deviations of some arms alone, of others NaN."""
+        (mean, deviation), (_, _, centre, spread) = self.outputs(state, 0, rough=True), self.known(state, 0)
+        if (posterior := self.posterior(state, 0)).knows_much():
+            deviation = np.full(len(mean), np.nan)
+            deviation[places] = posterior.everywhere(UNIFORM * state.features[places])[1]
+        return centre + spread * mean, spread * deviation
 
     def joint_draws(self, state: ModelState, places: IntArray, n: int, rng: Generator) -> FloatArray:
         """Return calibrated draws of what measurements of some arms would give, together, shape (n, len(places))."""

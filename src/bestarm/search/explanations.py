@@ -58,7 +58,8 @@ def suggestions(
     rank = np.empty(len(names), np.int64)
     rank[left[np.argsort(-predicted[left], kind="stable")]] = 1 + np.arange(len(left))
     place = {int(a): i for i, a in enumerate(left)}
-    uncertain, novel = np.quantile(spread[left], _HIGH), np.quantile(novelty, _HIGH)
+    usual = spread[np.setdiff1d(left, batch) if np.isnan(spread[left]).any() else left]
+    uncertain, novel = np.nanquantile(usual, _HIGH), np.quantile(novelty, _HIGH)
     shown = of_prediction(predicted, plan.aim)
     found = []
     for a in map(int, batch):
@@ -141,6 +142,11 @@ def chances_of_the_best(mean: FloatArray, deviation: FloatArray, m: int, seed: i
     return found / draws
 
 
-def prediction_of(policy: Any, state: Any) -> tuple[FloatArray, FloatArray] | None:
-    """Return predicted reward and deviation of every candidate, None while no reward is known."""
-    return policy.predicted(state) if (state.n_observed > 0).any() else None
+def prediction_of(policy: Any, state: Any, places: IntArray | None = None) -> tuple[FloatArray, FloatArray] | None:
+    """Return predicted reward and deviation of every candidate, None while no reward is known.
+
+    With ``places`` deviations may be known there alone, and NaN elsewhere."""
+    if not (state.n_observed > 0).any():
+        return None
+    some = None if places is None else getattr(policy, "predicted_at", None)
+    return policy.predicted(state) if some is None else some(state, places)

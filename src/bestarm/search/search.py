@@ -563,7 +563,9 @@ class Search:
         before = self._rounds[: last.number - 1]
         chunks = plan.chunks(before, last.told, last.revised, some, last.errors)
         view = self._view(plan) if some is self._candidates else plan.features(some)
-        prediction = explanations.prediction_of(*replayed_state(plan, view, chunks, self._cache))
+        evenly = np.linspace(0, len(view) - 1, min(len(view), 1000)).astype(np.int64)  # for what is usual
+        places = np.union1d(some.places(last.names), evenly)
+        prediction = explanations.prediction_of(*replayed_state(plan, view, chunks, self._cache), places)
         scores = view if isinstance(plan.choice, Choice) else some.scores()
         found = explanations.suggestions(plan, some, scores, last, chunks, prediction)
         return dataclasses.replace(last, suggested=tuple(found))
