@@ -82,14 +82,6 @@ class SmoothGP:
         whitened = solve_triangular(lower, y, lower=True)
         return Posterior(self, found_scales, signal, noise + float(np.median(variances)), own, z, lower, whitened)
 
-    def predicted(self, x: FloatArray, arms: IntArray, rewards: FloatArray, n: int) -> tuple[FloatArray, FloatArray]:
-        """Return mean and deviation at every candidate, in units of the rewards, of which the first n are known."""
-        own, y = arms[:n], rewards[:n]
-        centre, spread = float(y.mean()), float(y.std())
-        spread = spread if n > 1 and spread > 1e-12 * max(1.0, abs(centre)) else 1.0
-        mean, deviation = self.fitted(UNIFORM * x[own], (y - centre) / spread).everywhere(UNIFORM * x)
-        return centre + spread * mean, spread * deviation
-
     def kernel(self, squares: FloatArray) -> FloatArray:
         """Return correlations at squared scaled distances."""
         if self.family == "rbf":

@@ -40,6 +40,7 @@ class ModelBatches:
     label: str  # keys the policy's own draws, of which the first batch is none
     batch: int
     rounds: int
+    beta = 0.0  # deviations that are added to the mean
 
     def __post_init__(self) -> None:
         check_settings(self, batch=1, rounds=1)
@@ -73,7 +74,7 @@ class ModelBatches:
 
     def score(self, mean: FloatArray, deviation: FloatArray) -> FloatArray:
         """Return what is maximised."""
-        raise NotImplementedError
+        return mean + self.beta * deviation
 
     def outputs(self, state: ModelState, r: int) -> tuple[FloatArray, FloatArray]:
         """Return mean and deviation at every arm, in units of the scaled reward."""
@@ -163,10 +164,6 @@ class GaussianBatches(ModelBatches):
         """Return posterior mean and deviation of every arm, see `Posterior.everywhere`."""
         return self.posterior(state, r).everywhere(UNIFORM * state.features, rough)
 
-    def score(self, mean: FloatArray, deviation: FloatArray) -> FloatArray:
-        """Return the upper bound."""
-        return mean + self.beta * deviation
-
     def scaled_threshold(self, state: ModelState, r: int, mean: FloatArray, deviation: FloatArray) -> float:
         """Return the reward from which an arm is a hit, in units of the scaled reward."""
         if self.threshold is None:
@@ -226,10 +223,6 @@ class NeighbourBatches(ModelBatches):
         super().__post_init__()
         check_settings(self, neighbours=1)
 
-    def score(self, mean: FloatArray, deviation: FloatArray) -> FloatArray:
-        """Return the mean."""
-        return mean
-
     def outputs(self, state: ModelState, r: int) -> tuple[FloatArray, FloatArray]:
         """Return weighted mean and deviation of the neighbours' rewards."""
         arms, y, _, _ = self.known(state, r)
@@ -260,10 +253,6 @@ class ForestBatches(ModelBatches):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_settings(self, trees=1, least=2)
-
-    def score(self, mean: FloatArray, deviation: FloatArray) -> FloatArray:
-        """Return an upper bound."""
-        return mean + self.beta * deviation
 
     def outputs(self, state: ModelState, r: int) -> tuple[FloatArray, FloatArray]:
         """Return mean and deviation over the trees."""

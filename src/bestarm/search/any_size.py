@@ -79,13 +79,6 @@ class _AnySize(ModelBatches):
         return arms, (rewards - mean) / spread, mean, spread
 
 
-class _Shared(list[Any]):
-    """The last posterior, shared by copies of a state: it hangs on what was measured alone."""
-
-    def __deepcopy__(self, memo: Any) -> "_Shared":
-        return self
-
-
 @dataclass(frozen=True)
 class PoolGaussian(_AnySize, model_batches.GaussianBatches):
     """`GaussianBatches` for rewards of any size, any number (`learned_from` chooses), and with errors of their own."""
@@ -93,7 +86,7 @@ class PoolGaussian(_AnySize, model_batches.GaussianBatches):
     def weigh(self, state: ModelState, errors: FloatArray | None) -> None:
         """Take the error of each arm's mean reward and the number of its measurements, shape (n_arms, 2), or none."""
         vars(state)["errors"] = errors
-        vars(state).setdefault("fitted", _Shared([None]))
+        vars(state).setdefault("fitted", [None])  # the last posterior, shared by copies of the state
 
     def known(self, state: ModelState, r: int) -> tuple[IntArray, FloatArray, float, float]:
         """Return arms and rewards in units of all, and mean and deviation of all, in which errors weigh."""
@@ -115,7 +108,7 @@ class PoolGaussian(_AnySize, model_batches.GaussianBatches):
         told = vars(state).get("errors")
         errors: Any = None if told is None else told[arms]
         marks = (arms.tobytes(), rewards.tobytes(), None if errors is None else errors.tobytes())
-        key, before = (self.model, *marks), vars(state).setdefault("fitted", _Shared([None]))
+        key, before = (self.model, *marks), vars(state).setdefault("fitted", [None])
         if before[0] != key and errors is None:
             before[:] = key, super().posterior(state, r)
         elif before[0] != key:

@@ -144,7 +144,6 @@ def chances_of_the_best(mean: FloatArray, deviation: FloatArray, m: int, seed: i
 
 def prediction_of(policy: Any, state: Any, places: IntArray | None = None) -> tuple[FloatArray, FloatArray] | None:
     """Return predicted reward and deviation of every candidate, None while no reward is known.
-
     With ``places`` deviations may be known there alone, and NaN elsewhere."""
     if not (state.n_observed > 0).any():
         return None

@@ -221,7 +221,8 @@ def choose_batch(
     while len(found) < plan.batch:
         part = replace(plan, batch=min(most, plan.batch - len(found)))
         policy, state = replayed_state(part, features, chunks, cache, len(pending) + plan.batch)
-        state = deepcopy(state) if cache is not None or plan.choice.repeats else state
+        kept = getattr(state, "fitted", None)  # a posterior hangs on what was measured alone
+        state = deepcopy(state, {id(kept): kept}) if cache is not None or plan.choice.repeats else state
         state.round = max(len(chunks), n_asked)  # the random choices are those of this round
         gp: Any = getattr(state, "gp", None)
         if hasattr(gp, "round"):

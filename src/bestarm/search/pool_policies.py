@@ -17,7 +17,7 @@ import numpy as np
 from numpy.random import Generator, Philox
 
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, Policy, take_rows
-from bestarm.models.smooth_gp import SmoothGP
+from bestarm.models.smooth_gp import UNIFORM, SmoothGP
 from bestarm.policies.batch_search import BatchSearch, BatchState, RandomBatch, random_order, top_batch
 from bestarm.policies.gaussian.batch_gp import BatchGP
 from bestarm.policies.gaussian.batch_rules import Draws, UpperBound
@@ -124,12 +124,12 @@ class ScaledSearch(PoolPolicy):
             everything = np.arange(copy.available.shape[1])[None]
             found, spread = inner.outputs(copy, centre)[0], inner.width(copy, everything)[0] / 2.0
         elif isinstance(inner, RandomBatch):
-            x = state.features[0]
+            (mean, sd), x, n = spread_of(state.rewards, state.n_observed), state.features[0], state.n_observed[0]
             spread = x.std(axis=0)
-            x = (x - x.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
-            arms, rewards = state.arms[0, : state.n_observed[0]], copy.rewards[0, : state.n_observed[0]]
-            kept = learned_from(x[arms], rewards)
-            found, spread = SmoothGP().predicted(x, arms[kept], rewards[kept], len(kept))
+            x = UNIFORM * (x - x.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
+            arms, y = state.arms[0, :n], ((state.rewards - mean) / sd)[0, :n]
+            kept = learned_from(x[arms], y)
+            found, spread = SmoothGP().fitted(x[arms[kept]], y[kept]).everywhere(x)
         else:
             outputs = explaining_ensemble(inner).ensemble(copy, copy.arms, copy.rewards, copy.n_observed)[0]
             found, spread = outputs.mean(axis=0), outputs.std(axis=0, ddof=1)
@@ -251,7 +251,10 @@ class PoolGP(PoolPolicy):
     def tell(self, state: PoolGPState, asked: Ask, totals: FloatArray) -> None:
         """Learn rewards, of what was asked or of anything else; a gene that failed is used up."""
         if not state.unit and np.nan_to_num(totals).any():  # while all are 0, any unit will do
-            state.unit = _unit(float(np.nanmax(np.abs(totals))))
+            size = float(
+                np.nanmax(np.abs(totals))
+            )  # of ordinary rewards, which stay as they are, or brought to about 1
+            state.unit = 1.0 if 1e-6 < size < 1e12 else 2.0 ** -np.floor(np.log2(size))
         self.policy.tell(state.gp, asked, totals * (state.unit or 1.0))
         rows, places = np.nonzero(asked.counts)
         state.available[rows, asked.arms[rows, places]] = False
@@ -311,11 +314,6 @@ def _functions(gp: BatchGPState, r: int, size: int, m: int, draw: Generator) -> 
         gain = (scaled[t] - noise[t] - values[:, gp.conditioned[r, t]]) / gp.pivots[r, t]
         values += gain[:, None] * gp.rows[r, t]
     return values
-
-
-def _unit(size: float) -> float:
-    """Return the power of two that brings rewards of a size to about 1; 1 for ordinary ones, which stay as they are."""
-    return 1.0 if 1e-6 < size < 1e12 or size == 0.0 else 2.0 ** -np.floor(np.log2(size))
 
 
 @dataclass(frozen=True)

@@ -118,7 +118,9 @@ class Section:
         if rows is None:
             scale = profile or self.profile
             if scale != "smoke":
-                self._announce(name, scale)
+                seconds = costs().get((self.study, name, scale))
+                cost = "an unknown time" if seconds is None else f"about {seconds:.0f} processor seconds"
+                print(f"The committed rows of {name} are not those of the present code; simulating them takes {cost}.")
             rows = readable(rows_of(self.study, name, scale))
         if (rows["data"] == "stand-in").any():
             self._say_stand_in(name)
@@ -163,11 +165,6 @@ class Section:
     def _say_stand_in(self, name: str, why: str = "nobody here has the real data") -> None:
         self.stood_in = True
         print(f"STAND-IN DATA in {name}: {why}; what it shows is not published.")
-
-    def _announce(self, name: str, profile: Profile) -> None:
-        seconds = costs().get((self.study, name, profile))
-        cost = "an unknown time" if seconds is None else f"about {seconds:.0f} processor seconds"
-        print(f"The committed rows of {name} are not those of the present code; simulating them takes {cost}.")
 
     def data(self, name: str, real: Callable[[], _Data], stand_in: Callable[[], _Data], files: Sequence[str]) -> _Data:
         """Return data that no experiment holds, or their stand-in; figures name them as they name experiments."""

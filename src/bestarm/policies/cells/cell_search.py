@@ -14,8 +14,6 @@ from bestarm.partition import Partition
 from bestarm.settings import check_kernel, check_settings
 from bestarm.streams import Streams
 
-RBF = Stationary("rbf", 0.1, 0.05)  # the kernel that the constructors take where none is given
-
 
 @dataclass
 class CellState(CellPosterior):

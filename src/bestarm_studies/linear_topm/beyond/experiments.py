@@ -98,7 +98,6 @@ REAL = {
     "real_drugs_linear": "10 drugs,\nlinear",
     "real_drugs_deviated": "10 drugs,\ndeviated",
 }
-POINTS: dict[str, float | str] = {**GROWTH_ARMS, **GROWTH_FEATURES, **MISSPECIFIED, **REAL}
 Cells = Mapping[float, tuple[partial[Any], Mapping[str, Gifa]]]
 
 
