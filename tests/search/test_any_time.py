@@ -10,6 +10,7 @@ import pytest
 from refusals import refuses
 
 import bestarm
+from bestarm.models import smooth_gp
 from bestarm.search.search import Search
 
 RNG = np.random.default_rng(0)
@@ -210,6 +211,20 @@ def test_reasons_are_those_of_the_moment_of_asking():
     pd.testing.assert_frame_equal(search.why(), other.why())
     assert search.why()["name"].tolist() == batch["name"].tolist()
     assert (search.why()["novelty"] > 0).all()
+
+
+@pytest.mark.parametrize("name", ["gp", "hits"])
+def test_one_posterior_chooses_and_explains_where_much_is_known(name, monkeypatch):
+    """And the reasons of a batch have its own deviations, which are exact."""
+    monkeypatch.setattr(smooth_gp, "_FIRST", 9)
+    fits, fitted = [], smooth_gp.SmoothGP.fitted
+    monkeypatch.setattr(smooth_gp.SmoothGP, "fitted", lambda *given: fits.append(1) or fitted(*given))
+    search = a_search(name)
+    search.tell(pd.DataFrame({"reward": TRUTH[:20]}, index=TRUTH.index[:20]))
+    batch, why = search.ask(4), search.why()
+    assert len(fits) == 1
+    exact = search.predict().set_index("name").loc[batch["name"]]
+    np.testing.assert_allclose(why[["predicted", "uncertainty"]], exact[["mean", "deviation"]], rtol=1e-9)
 
 
 def test_a_constructor_s_policy_takes_any_size_and_may_repeat():

@@ -19,10 +19,10 @@ from bestarm.interface import FloatArray, IntArray
 from bestarm.settings import check_settings
 
 Family = Literal["matern52", "rbf"]
-Score = Callable[[FloatArray, FloatArray], FloatArray]
+ScoreFunction = Callable[[FloatArray, FloatArray], FloatArray]
 UNIFORM = 12.0**-0.5  # standard deviation on [0, 1], the cube for which the prior of [1]_ is made
 _JITTER = 1e-8
-_FIRST = 800  # measurements by which `Posterior.highest` looks first
+_FIRST = 800  # measurements that say where to look for the largest scores, where twice as many are known
 
 
 @dataclass(frozen=True)
@@ -144,6 +144,7 @@ class Posterior:
     whitened: FloatArray  # its inverse times the rewards, (n,)
 
     def knows_much(self) -> bool:
+        """Return whether deviations at many points are dear."""
         return len(self.known) > 2 * _FIRST
 
     def everywhere(self, x: FloatArray, rough: bool = False) -> tuple[FloatArray, FloatArray]:
@@ -163,7 +164,7 @@ class Posterior:
             deviation[part] = np.sqrt(variance)
         return mean, deviation
 
-    def highest(self, x: FloatArray, score: Score, rough: tuple[FloatArray, FloatArray], size: int) -> IntArray:
+    def highest(self, x: FloatArray, score: ScoreFunction, rough: tuple[FloatArray, FloatArray], size: int) -> IntArray:
         """Return the places of the largest scores in their order; ``rough``, of `everywhere`, says where to look first.
         ``score``: a function of means and deviations that only grows or only falls with a deviation."""
         scores, order, done = score(*rough), np.zeros(0, np.int64), 0

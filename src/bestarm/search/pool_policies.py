@@ -251,9 +251,7 @@ class PoolGP(PoolPolicy):
     def tell(self, state: PoolGPState, asked: Ask, totals: FloatArray) -> None:
         """Learn rewards, of what was asked or of anything else; a gene that failed is used up."""
         if not state.unit and np.nan_to_num(totals).any():  # while all are 0, any unit will do
-            size = float(
-                np.nanmax(np.abs(totals))
-            )  # of ordinary rewards, which stay as they are, or brought to about 1
+            size = float(np.nanmax(np.abs(totals)))  # ordinary rewards stay as they are, others become about 1
             state.unit = 1.0 if 1e-6 < size < 1e12 else 2.0 ** -np.floor(np.log2(size))
         self.policy.tell(state.gp, asked, totals * (state.unit or 1.0))
         rows, places = np.nonzero(asked.counts)
