@@ -144,7 +144,7 @@ class Posterior:
     whitened: FloatArray  # its inverse times the rewards, (n,)
 
     def knows_much(self) -> bool:
-        """Return whether deviations at many points are dear."""
+        """Return whether deviations at many points take long."""
         return len(self.known) > 2 * _FIRST
 
     def everywhere(self, x: FloatArray, rough: bool = False) -> tuple[FloatArray, FloatArray]:
