@@ -37,6 +37,8 @@ def main(arguments: list[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a name that the terminal cannot show is no reason to fail
+    if sys.stdout is None:  # closed by whoever started this
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     parser, brought = _parser()
     given = parser.parse_args(arguments)
     try:
@@ -78,4 +80,6 @@ def one_line(error: Exception) -> str:
         remedy = " Choose another place." if error.errno in _NOT_WRITABLE else remedy
         return f"{error.strerror}: {error.filename}.{remedy}"
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    if isinstance(error, OSError) and error.errno in _NO_ROOM:  # of the output, since no file is named
+        text = f"{text}: the output could not be written; what went to files before is there."
     return " ".join(text.split())

@@ -64,6 +64,13 @@ def told(source, names="abcd", **keywords):
         ("name,kind\na,1A\nb,1B\n", ("a", "b"), ["kind"]),
         ("<>,1,2,3\nA,.1,.2,.3\nB,.2,.3,.4\n", ("A", "B"), ["1", "2", "3"]),  # Tecan
         ("\ufeffname,x\na,1\u200b\n\ufeffname,x\nb,2\n", ("a", "b"), ["x"]),  # files one after the other
+        ('name, "x, y", "z"\na, "1,5", "K"\nb, "2,5", "Na"\n', ("a", "b"), ["x, y", "z"]),
+        ("name,s\na,K\nName,S\nb,Na\n", ("a", "b"), ["s"]),
+        ("| name | s |\n|:-----|---|\n| a | K |\n| b | Na |\n", ("a", "b"), ["s"]),  # Markdown
+        ("name,ratio A;B\na,1;2\nb,2;3\n", ("a", "b"), ["ratio A;B"]),
+        ("Plate 3, run 7\ndose;x\n1;1\n2;2\n", ("0", "1"), ["dose", "x"]),
+        ("sep=\t\nname\tx\na\t1\nb\t2\n", ("a", "b"), ["x"]),
+        ("name,x\na,\u20135\nb,\u20105\n", ("a", "b"), ["x"]),  # dashes for a minus
     ],
 )
 def test_candidates_are_those_of_the_table(text, names, columns, file):
@@ -100,9 +107,78 @@ def test_candidates_are_those_of_the_table(text, names, columns, file):
     ("name,s\n" + "".join(f"c{i},CC{'C' * i}O\n" for i in range(30)), "too many for a category; drop it, or give"),
     ("name,x\n,1\nB,2\n", "line 2: a candidate without a name; name it or delete the row"),
     ("name,reward\nA,1\nB,2\n", "has no feature, only the columns name, reward; add columns of numbers"),
+    ("name,salt\na;K\nb;Na\n", "the header 'name,salt' has another separator than the rows"),
+    ("name,s\na,K\n\nname,t\nc,X\n", "line 4: 'name' in the column 'name', as the header of a second table has"),
+    ("name,dose,dose\u200b\na,1,2\nb,2,3\n", "'dose' is there twice, in column 3 again"),
+    ("name,x\n#N/A,1\nb,2\n", "'#N/A' is no name but what a spreadsheet has made of one"),
+    ("name,x\n1.23457E+15,1\nb,2\n", "'1.23457E[+]15' is no name but what a spreadsheet"),
+    ("gene,x\n1-Mar,1\nb,2\n", "'1-Mar' is no gene but a date"),
+    ("name,x\na,10k\nb,1M\n", "several units"),
+    ("name,x\na,10k rpm\nb,500 rpm\n", "several units"),
+    ("name,x\na,1_000\nb,2_000\n", "a number with underscores"),
+    ("name,x\na,5x5 mm\nb,5x6 mm\n", "a product, .*; give two columns"),
+    *((f"name,x\na,{w}1\nb,{w}10\n", "something before it") for w in ("T=", "pH: ", "day ", "R$ ", "US$")),
+    ("name,x\na,1e\nb,2\n", "column 'x' of a is '1e' among numbers"),
 )
 def test_candidates_that_are_refused(text, file):
     Candidates.of(file(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "name,x\ne\u0301,1\n\u00e9,2\n",
+            "names that look alike: e\u0301 (2 characters, U+0301) and \u00e9 (1 character, ",
+        ),
+        ("name,x\nA1,1\nA01,2\n.5,3\n.05,4\n", "names that look alike: A1 (2 characters) and A01 (3 characters); "),
+        ("name,s\na,KCl\nb,\uff2b\uff23l\n", "column s: words that look alike: KCl (3 characters) and \uff2b"),
+        ("x,sample_id\n1,7\n2,8\n", "column sample_id: taken for a feature; call it name if it has the names."),
+        ("name,x,isolated yield\na,1,2\nb,2,3\n", "column isolated yield: taken for a feature; name it in `results`"),
+        ("name,x,pIC50\na,1,2\nb,2,3\n", "column pIC50: taken for a feature; name it in `results`"),
+        (
+            "name,date\na,20240501\nb,20240612\n",
+            "column date: taken for a feature; leave it out if it has remarks or dates",
+        ),
+    ],
+)
+def test_what_may_be_meant_otherwise_is_said(text, said, file):
+    assert any(f"t.csv: {said}" in sentence for sentence in Candidates.of(file(text)).report)
+
+
+def test_spreadsheets_with_percents_and_texts_beside_numbers(tmp_path):
+    def written(cells, shown="General"):
+        book = openpyxl.Workbook()
+        for row in [("name", "x"), *zip("abc", cells, strict=True)]:
+            book.active.append(row)
+        for cell in book.active["B"]:
+            cell.number_format = shown
+        book.save(tmp_path / "t.xlsx")
+        return tmp_path / "t.xlsx"
+
+    assert (
+        "t.xlsx: column x: shown in percent, read as 0.5 for 50%."
+        in Candidates.of(written([1, 0.25, 0.5], "0%")).report
+    )
+    for text in ("1.250", "0,5"):
+        beside = (
+            f"column 'x' has the text '{text}' beside numbers; its sign may stand before decimals or after thousands"
+        )
+        refuses(lambda text=text: Candidates.of(written([1250, text, 2])), beside)
+        refuses(lambda text=text: told(pd.DataFrame({"name": ["a", "b"], "reward": [1250, text]})), text)
+
+
+def test_what_is_added_without_a_unit_is_said_and_dates_in_any_dress_are_refused(file):
+    one = Search(file("name,conc,salt\na,1 mM,1-3\nb,2 mM,K\nc,3 mM,K\n"), words=["salt"])
+    one.add_candidates(file("name,conc,salt\nd,4000,1-3\n"))
+    assert "column conc: without a unit in the new table, taken for mM." in one.candidates.report
+    days = pd.to_datetime(["2024-01-01", "2024-01-02"])
+    refuses(
+        lambda: Candidates.of(days.to_numpy()[:, None]), "candidates are a file, a DataFrame or an array of numbers"
+    )
+    made = pd.DataFrame({"t": pd.Categorical(days), "x": [1, 2]}, index=["a", "b"])
+    refuses(lambda: Candidates.of(made), "column 't' has dates")
+    refuses(lambda: Search(np.eye(3), aim=1e200), r"at most 1e\+150 in size; got 1e\+200")
 
 
 @pytest.mark.parametrize(
@@ -179,7 +255,9 @@ def test_what_stands_beside_names_and_rewards_is_compared_or_said(file):
     """Features in another case of letters, units, columns that nobody uses, words alike, a hand-kept history."""
     table = pd.DataFrame({"dose": ["1 mM", "2 mM", "3 mM"], "salt": ["KCl", "kcl ", "NaCl"]}, index=list("abc"))
     one = Search(table, "gp")
-    assert one.candidates.report[-1] == "column salt: words that differ by capitals or blanks alone: kcl."
+    assert one.candidates.report[-1] == (
+        "column salt: words that look alike: KCl (3 characters) and kcl (3 characters)."
+    )
     for text, words in (
         ("name,Dose ,reward\na,9,1\n", "feature 'dose' of a is 9 in the table"),
         ("name,dose,reward\na,1 uM,1\n", "feature 'dose' of a is 1 μM in the table and 1 mM in the candidates"),

@@ -232,7 +232,8 @@ def column(cells):
         (("½", "¼"), "a fraction"),
         (("2x10-3", "3·10-4", "1×10⁻⁶", "2D5"), "a power of ten"),
         (("CHF 5.-", "CHF 6.-"), "something before it"),
-        *(((f"5{sign}", f"6{sign}"), "digits with signs") for sign in ("+", " (3)", " ?", "**", "×7", ".-")),
+        *(((f"5{sign}", f"6{sign}"), "digits with signs") for sign in ("+", " (3)", " ?", "**", ".-")),
+        (("5×7", "6 x 7 mm"), "a product"),
         (("1h30", "2 h 15 min", "1d 2h", "PT1H30M"), "a time"),
         (("1 day, 6:00:00", "2:00:00"), "a time"),
         (("May 2024", "Juni 2024"), "a date"),
@@ -357,7 +358,9 @@ def test_tables_of_other_libraries_and_several_levels():
     refuses(lambda: Candidates.of(lazy), "a DataFrame or an array of numbers, got a Lazy; write")
     alike = Candidates.of(LINE.rename(index={"c0": "A b", "c1": "ab", "c2": "x\ny"}, columns={"x": "x\ny"}))
     assert (alike.names[2], alike.columns) == ("x y", ("x y",))
-    assert alike.report == ("names that differ by capitals or blanks alone: ab; check that they are meant.",)
+    assert alike.report == (
+        "names that look alike: A b (3 characters) and ab (2 characters); check that they are meant.",
+    )
 
 
 def test_codes_with_zeros_are_said(tmp_path):
@@ -381,7 +384,7 @@ def test_columns_of_results_by_other_words(tmp_path):
     found = read(tmp_path, "name,x,IC50\na,1,50\nb,2,60\n")
     assert found.report == ("t.csv: column IC50: taken for a feature; name it in `results` if it is a result.",)
     assert read(tmp_path, "name,x,IC50\na,1,50\nb,2,60\n", results=["IC50"]).columns == ("x",)
-    said = "t.csv: column Notes: by Bob: taken for a feature; leave it out of the table if it has remarks."
+    said = "t.csv: column Notes: by Bob: taken for a feature; leave it out if it has remarks or dates."
     assert said in read(tmp_path, "name,x,Notes: by Bob\na,1,\nb,2,check\n").report
 
 

@@ -132,10 +132,14 @@ def test_a_number_far_from_all_others_is_said():
     assert not any("check them" in sentence for sentence in bestarm.Candidates.of(LINE).report)
 
 
-@pytest.mark.parametrize("rewards", [[5e-324, 1e-323], [1e-170, 3e-170, 2e-170, 4e-170]])
-def test_the_smallest_rewards_are_predicted(rewards):
+@pytest.mark.parametrize("size", [5e-324, 1e-170, 1e-149])
+def test_rewards_whose_squares_are_zero_are_refused_if_all_are(size):
     search = Search(LINE)
-    search.tell(pd.DataFrame({"name": LINE.index[: len(rewards)], "reward": rewards}))
+    few = pd.DataFrame({"name": LINE.index[:4], "reward": [size, 3 * size, 2 * size, 0.0]})
+    if size < 1e-150:
+        refuses(lambda: search.tell(few), r"the largest result is .* in size, too small to compute with; rescale all")
+        few.loc[0, "reward"] = 1.0  # beside which they are 0
+    search.tell(few)
     assert len(search.ask(2)) == 2
     assert np.isfinite(search.predict()["mean"]).all()
 

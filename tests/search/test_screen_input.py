@@ -49,7 +49,7 @@ PHENOTYPES = [
     (HEADER + "GENE00,1,2\n", "line 2: 3 fields where the header has 2"),
     (HEADER + ",1\n", "line 2: a well without a gene"),
     ("gene,value,more\nGENE00,1,2\n", "has no column 'phenotype'; it has: gene, value, more"),
-    ("gene,gene\nGENE00,1\n", "the column name 'gene' is empty or there twice"),
+    ("gene,gene\nGENE00,1\n", "the column name 'gene' is there twice, in column 2 again"),
     (HEADER + "COW,1\nCAT,2\n", "none of its genes (COW, CAT) has features"),
     (HEADER + "GENE00,<0.1\n", "'<0.1', beyond what can be measured; give the limit itself"),
 ]

@@ -105,21 +105,22 @@ def same(found: Candidates, table, how):
 
 
 HOW = ["csv", "pandas", "pandas, German", "German", "French", "Swiss", "English"]
-READ = dict.fromkeys(HOW, 0)
 
 
 @pytest.mark.parametrize("how", HOW)
-@settings(max_examples=25, derandomize=True, suppress_health_check=list(HealthCheck))
-@given(table=tables())
-def test_files_are_read_as_they_were_written_or_refused(how, table):
-    if (found := read(table, how, Candidates.of)) is not None:
-        same(found, table, how)
-        READ[how] += 1
+def test_files_are_read_as_they_were_written_or_refused(how):
+    """Most are read: otherwise this would pass where everything is refused."""
+    names = []
 
+    @settings(max_examples=25, derandomize=True, suppress_health_check=list(HealthCheck))
+    @given(table=tables())
+    def check(table):
+        if (found := read(table, how, Candidates.of)) is not None:
+            same(found, table, how)
+            names.append(found.names)
 
-def test_most_tables_are_read():
-    """Otherwise the test above would pass where everything is refused."""
-    assert min(READ.values()) >= 12 or not any(READ.values()), READ
+    check()
+    assert len(names) >= 12
 
 
 @settings(max_examples=40, derandomize=True, suppress_health_check=list(HealthCheck))

@@ -16,7 +16,7 @@ PATIENCE = 60.0  # seconds to wait for a lock that others hold while they write 
 def checked_path(path: Any) -> Path:
     """Return a path, refusing what is none, and folders."""
     if not isinstance(path, str | os.PathLike) or not str(path):
-        raise ValueError(f"a file is named by a text or a Path, got {path!r}; write save('search.zip').")
+        raise ValueError(f"a file is named by a text or a Path, got {path!r}; give its name, such as search.zip.")
     found = Path(path)
     if found.is_dir():
         raise ValueError(f"{found} is a folder; name a file in it.")

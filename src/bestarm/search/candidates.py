@@ -15,16 +15,26 @@ import pandas as pd
 
 from bestarm.interface import Arms, FloatArray, IntArray
 from bestarm.search.columns import NAMES, REAL, Roles, find_column, roles_of
-from bestarm.search.number_texts import GAPS, GAPS_OR_WORDS, Column, decimal_sign, numbers_of, plain_floats, texts_of
+from bestarm.search.number_texts import (
+    GAPS,
+    GAPS_OR_WORDS,
+    Column,
+    decimal_sign,
+    numbers_of,
+    plain_floats,
+    texts_of,
+    tidy,
+)
 from bestarm.search.table_files import Table, read_table, read_table_file
 from bestarm.search.tables import (
     GENES,
     counted,
     label_of,
     listed,
+    look_alikes,
     named_columns,
     names_in,
-    refuse_dates,
+    refuse_damaged,
     refuse_summary,
 )
 from bestarm.settings import LARGEST_FEATURE
@@ -76,7 +86,8 @@ class Candidates:
         if len(self.names) != len(self.table):
             raise ValueError(f"there are {len(self.table)} arms and {len(self.names)} names; give one name for each.")
         if taken := set(RESERVED) & set(self.table.columns):
-            raise ValueError(f"a feature cannot be called {', '.join(sorted(taken))}, a column of ask; rename it.")
+            what = f"a feature cannot be called {', '.join(sorted(taken))}, a column of ask"
+            raise ValueError(f"{what}; rename it, or name it in `results` if it is one.")
         if "" in self.names:
             raise ValueError(f"candidate {self.names.index('')} has no name; name it or delete the row.")
         if len(self.names) < 1:
@@ -110,7 +121,7 @@ class Candidates:
         if isinstance(source, np.ma.MaskedArray) and np.ma.is_masked(source):
             raise ValueError("an array with a mask is no table of candidates; fill it, by NaN where nothing is known.")
         of_others = source is None or hasattr(source, "columns")  # whose names an array would lack
-        if of_others or (not isinstance(source, Arms) and np.asarray(source).dtype.kind in "OUSV"):
+        if of_others or (not isinstance(source, Arms) and np.asarray(source).dtype.kind in "OUSVMm"):
             rule = "candidates are a file, a DataFrame or an array of numbers"
             raise ValueError(f"{rule}, got a {type(source).__name__}; write pd.DataFrame(...).")
         arms = source if isinstance(source, Arms) else Arms(source)
@@ -162,6 +173,7 @@ class Candidates:
         if "" in labels:
             raise ValueError(f"{table.row(labels.index(''))}: a {word} without a name; name it or delete the row.")
         refuse_summary(table.row(-1), labels)
+        refuse_damaged(where, labels, genes=roles.names is not None and header[roles.names].casefold() in GENES)
         typed, units, done = _typed(table, roles, labels, words)
         if not len(typed.columns):
             raise ValueError(f"{where} has no feature with anything in it; add columns of numbers.")
@@ -212,8 +224,8 @@ class Candidates:
                 parts.append((np.array(words)[:, None] == np.array(levels)).astype(np.float64))
                 columns += [f"{label}={level}" for level in levels]
                 said.append(f"column {label}: {counted(len(levels), 'word')}, a column of 0 and 1 for each.")
-                if alike := repeated(["".join(level.split()).casefold() for level in levels]):
-                    said.append(f"column {label}: words that differ by capitals or blanks alone: {listed(alike)}.")
+                if alike := look_alikes(levels):
+                    said.append(f"column {label}: words that look alike: {listed(alike)}.")
         if not parts:
             raise ValueError("the candidates have names and nothing that describes them; add columns of numbers.")
         return np.ascontiguousarray(np.hstack(parts)), tuple(columns), tuple(said)
@@ -238,8 +250,8 @@ class Candidates:
         """Return what was done to the columns, constants included."""
         flat = [column for column, keep in zip(self.columns, self.varies, strict=True) if not keep]
         said = f"{counted(len(flat), 'feature')} the same for all candidates, left out ({listed(flat)})."
-        alike = repeated(["".join(name.split()).casefold() for name in self.names])
-        near = f"names that differ by capitals or blanks alone: {listed(alike)}; check that they are meant."
+        alike = look_alikes(self.names)
+        near = f"names that look alike: {listed(alike)}; check that they are meant."
         odd = listed(self._far_numbers())
         far = f"numbers more than ten times as far from all others as these from each other: {odd}; check them."
         return [*self.encoded[2], *([said] if flat else []), *([near] if alike else []), *([far] if odd else [])]
@@ -317,7 +329,7 @@ class Candidates:
             remedy = "leave it out, or make a new Search with it for all"
             raise ValueError(f"the new candidates have a column {odd[0]!r} that the others have not; {remedy}.")
         table, missing = more.table.copy(), [c for c in self.table.columns if c not in more.table.columns]
-        own, new = self.units, more.units
+        own, new, unsaid = self.units, more.units, []
         for column, kind in self.table.dtypes.items():
             if column in missing:
                 table[column] = pd.Series([np.nan if kind == np.float64 else None] * len(table), dtype=kind)
@@ -327,6 +339,8 @@ class Candidates:
             if unit and new.get(str(column), unit) != unit:
                 units = f"{new[str(column)]!r} and in that of the others {unit!r}"
                 raise ValueError(f"column {column!r} has in the new table the unit {units}; give numbers of one unit.")
+            if unit and column not in (*missing, *new):
+                unsaid.append(f"column {column}: without a unit in the new table, taken for {unit}.")
         if taken := [name for name in more.names if name in set(self.names)]:
             raise ValueError(f"{listed(taken)} is a candidate already; give new candidates names of their own.")
         table = pd.concat([self.table, table[list(self.table.columns)]], ignore_index=True)
@@ -334,7 +348,7 @@ class Candidates:
         old = {*self.report_of_table(), *more.report_of_table()}  # of columns, which are told anew
         said = [line for line in (*self.report, *more.report) if not any(line.endswith(sentence) for sentence in old)]
         said += [f"column {column}: unknown for {counted(len(more.names), 'new candidate')}." for column in missing]
-        return replace(found, report=(*said, *found.report_of_table()), units={**new, **own})
+        return replace(found, report=(*said, *unsaid, *found.report_of_table()), units={**new, **own})
 
     @cached_property
     def place(self) -> dict[str, int]:
@@ -391,7 +405,6 @@ def _same_word(told: str, known: str) -> bool:
 def read_features(path: str | Path, notes: list[str], phenotypes: str = "", words: Sequence[str] = ()) -> Candidates:
     """Return the genes of a file and what describes them, columns of phenotypes left out; notes say what was done."""
     found = Candidates._of_table(read_table_file(Path(path), notes), notes, None, None, words, phenotypes)
-    refuse_dates(path, found.names)
     if len(found.names) < 2:
         raise ValueError(f"{path} has 1 gene; a search needs at least two.")
     if not found.varies.any():
@@ -452,6 +465,7 @@ def _typed(
 def _plain_numbers(column: pd.Series[Any]) -> pd.Series[Any] | None:
     """Return a column of a frame as numbers if pandas holds it so; None for texts and other objects."""
     if isinstance(column.dtype, pd.CategoricalDtype):
+        _plain_numbers(pd.Series(column.cat.categories, name=column.name))  # refuses dates
         return None
     numeric = pd.api.types.is_bool_dtype(column.dtype) or pd.api.types.is_numeric_dtype(column.dtype)
     if numeric:
@@ -471,4 +485,4 @@ def _plain_numbers(column: pd.Series[Any]) -> pd.Series[Any] | None:
 
 
 def _as_words(cells: Any) -> pd.Series[Any]:
-    return pd.Series([text.strip() or None for text in texts_of(cells)], dtype=object)
+    return pd.Series([tidy(text) or None for text in texts_of(cells)], dtype=object)

@@ -16,14 +16,19 @@ RESULTS = (
     *("reward", "phenotype", "yield", "result", "results", "response", "outcome", "readout", "ausbeute"),
     *("ergebnis", "messwert", "phänotyp", "rendement", "résultat"),
 )
-_LIKE_RESULTS = ("activity", "conversion", "ec50", "ee", "ic50", "score", "selectivity", "target", "titer")
+_LIKE_RESULTS = (
+    *("activity", "conversion", "ec50", "ee", "ic50", "ki", "pec50", "pic50", "pki", "score", "selectivity", "target"),
+    "titer",
+)
 _ERRORS = {  # headers of the error of a reward, without blanks and signs, by what they tell
     "sem": ("sem", "se", "stderr", "stderror", "standarderror", "standarderrorofthemean"),
     "sd": ("sd", "std", "stdev", "stddev", "standarddeviation", "standardabweichung", "stabw", "écarttype"),
     "n": ("n", "count", "nobs", "replicates", "nreplicates"),
     "": ("error", "err", "variance", "var", "uncertainty", "sigma"),
 }
-_REMARKS = re.compile(r"(?:comment|note|remark|kommentar|bemerkung|anmerkung|remarque|commentaire)(?:s|e|en)?\b.*")
+_REMARKS = re.compile(
+    r"(?:comment|note|remark|kommentar|bemerkung|anmerkung|remarque|commentaire|date|datum|fecha)(?:s|e|en)?\b.*"
+)
 _COMMON = ("nr", "no", "no.", "#", "number", "index")
 _IDENTIFIERS = (*_COMMON, "id", "sample", "well", "compound", "experiment", "versuch", "probe")
 _COUNTERS = re.compile(
@@ -124,10 +129,12 @@ def roles_of(
             notes.append(f"column {label}: other names of the rows, all different, left out.")
         else:
             features.append(i)
-            if _bare(label) in _LIKE_RESULTS and results is None:
+            if results is None and {*re.findall(r"[^\W\d_]+\d*", word)} & {*RESULTS, *_LIKE_RESULTS}:
                 notes.append(f"column {label}: taken for a feature; name it in `results` if it is a result.")
             if _REMARKS.fullmatch(word):
-                notes.append(f"column {label}: taken for a feature; leave it out of the table if it has remarks.")
+                notes.append(f"column {label}: taken for a feature; leave it out if it has remarks or dates.")
+            if names is None and not named and identifies(label):
+                notes.append(f"column {label}: taken for a feature; call it name if it has the names.")
     return Roles(names, tuple(found), tuple(features), tuple(notes))
 
 

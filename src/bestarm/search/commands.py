@@ -2,6 +2,7 @@
 
 import argparse
 import math
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -234,14 +235,19 @@ def run_replay(given: argparse.Namespace) -> int:
     said = "\r{}: batch {}        ".format
     progress = (lambda *at: print(said(*at), end="", file=sys.stderr)) if sys.stderr.isatty() else None
     sizes = {name: getattr(given, name) for name in ("batch", "rounds", "runs", "seed")}
-    table = replay(aimed, scores, rewards, hits, progress=progress, **sizes)
+    is_new = not folder.exists()
+    folder.mkdir(parents=True, exist_ok=True)  # or it is refused before hours of computing
+    try:
+        table = replay(aimed, scores, rewards, hits, progress=progress, **sizes)
+    except ValueError:
+        folder.rmdir() if is_new else None
+        raise
     print(f"{int(hits.sum())} of {len(rewards)} genes are hits; mean hits [95% interval] of {given.runs} runs:")
     last = int(table["x"].max())
     marks = sorted({max(1, last // 4), max(1, last // 2), last})
     print(summary(table, marks, given.batch, len(rewards)).to_string(index=False))
     single = chance(len(rewards), int(hits.sum()), given.batch, last).iloc[-1]
     print(f"a single run of random batches ends with {single['low']:.0f} to {single['high']:.0f} hits (95%)")
-    folder.mkdir(parents=True, exist_ok=True)
     text = table.to_csv(index=False, float_format="%.6g", lineterminator="\n")
     write_atomically(folder / "hits.csv", text.encode())
     try:
@@ -259,7 +265,7 @@ def run_report(given: argparse.Namespace) -> int:
     """Write the report of a saved search, or of a campaign."""
     from bestarm.search.search import Search
 
-    path = Path(given.search).resolve()  # a folder may be called "."
+    path = Path(os.path.realpath(given.search))  # a folder may be called "."
     out = Path(given.out or (f"{path}.html" if path.is_dir() else path.with_suffix(".html")))
     (Campaign(path).search() if path.is_dir() else Search.load(path)).report(out)
     print(f"report: {out}")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bestarm.gene_symbols import approved_symbols
 from bestarm.plugins import entry_points
-from bestarm.search.tables import listed
+from bestarm.search.tables import listed, look_alikes
 
 TABLE = "hgnc-outdated-symbols"  # as data registries call it
 PLATES = {96: (8, 12), 384: (16, 24)}
@@ -59,6 +59,8 @@ def matched(
         raise ValueError(f"{file}: none of its genes ({listed(lost)}) has features; name genes alike in both tables.")
     if lost:
         notes.append(f"{file}: {len(lost)} genes have no features and are left out ({listed(lost)}).")
+        if near := sorted({*look_alikes([*genes, *lost])} - {*look_alikes(genes)}):
+            notes.append(f"{file}: genes that look alike, of which one has features: {listed(near)}; correct them.")
     return [found.get(name) for name in names]
 
 

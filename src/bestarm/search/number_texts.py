@@ -19,10 +19,10 @@ import pandas as pd
 
 from bestarm.interface import FloatArray
 
-_ERRORS = ("#n/a", "#na", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!")  # of spreadsheets
-GAPS = frozenset(("", "na", "n/a", "nan", "none", "null", "<na>", "failed", *_ERRORS))
+SPREADSHEET_ERRORS = ("#n/a", "#na", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!")
+GAPS = frozenset(("", "na", "n/a", "nan", "none", "null", "<na>", "failed", *SPREADSHEET_ERRORS))
 GAPS_OR_WORDS = ("Na", "None", "none", "failed", "Failed")  # of which a column without numbers is one of words
-GAP_HINTS = ("-", "--", "?", ".", "/", "n.d.", "nd", "n.a.", "k.a.", "n.b.", "missing", "unknown", "tbd")
+GAP_HINTS = ("-", "--", "?", ".", "/", "…", "n.d.", "n/d", "nd", "n.a.", "k.a.", "n.b.", "missing", "unknown", "tbd")
 FAILED = ("failed", "fail", "failure", "error")  # a measurement without a result; in any case of letters
 NOT_DONE = ("not done", "not_done", "notdone")  # an experiment that never ran
 TO_COME = ("pending", "to come", "tbd", "todo", "running", "in progress", "planned")
@@ -35,6 +35,8 @@ _BODY = (
 _NUMBER = re.compile(rf"([€$£]?)\s*({_BODY})(\s*)(\D*|[^\W\d][^,;]{{0,12}})")
 _GROUP = re.compile(r"[+-]?[1-9][0-9]{0,2}([.,])[0-9]{3}")
 _CODE = re.compile(r"0[0-9]+")
+_DOUBTFUL = re.compile(r"[+-]?[0-9]+,[0-9]+|[+-]?[1-9][0-9]{0,2}\.[0-9]{3}")  # beside real numbers
+_THOUSANDS = re.compile(r"[kKMGT](?= |$)")  # thousand, million, ...: a unit that has one differs from those without
 _MONTH = (
     r"(?:jan(?:uary?|uar|vier)?|feb(?:ruary?|ruar)?|f[ée]vr?(?:ier)?|mar(?:ch|s|ts)?|m[äa]rz?|mrz|a[pv]r(?:il)?|ma[yij]|"
     r"june?|juni|juin|july?|juli|juil(?:let)?|aug(?:ust)?|ao[uû]t|sept?(?:ember|embre)?|o[ck]t(?:ober|obre)?|"
@@ -58,6 +60,7 @@ _TIME = re.compile(
     re.IGNORECASE,
 )
 _ALONE, _TWO = "write it alone", "two columns"
+_BEFORE = r"CHF|EUR|USD|GBP|pH|kr|Fr|'|[A-Z]{1,2}\$|[^\W\d]+ ?[=:]|[Dd]ays?|[Ww]eeks?|[Hh]ours?|[Mm]onths?"
 SHAPES = (  # of which the last one that fits says what is wrong
     ("digits with signs", re.compile(rf"(?!#|\d+([-.]\d+){{2,}}$)(?=.*\d)(?:[^\w;{_SIGNS}]|\d)+"), _ALONE),
     ("a limit", re.compile(rf"[<>≤≥]=?\s*{_ONE}\s*\D*"), "give the limit itself as a number"),
@@ -65,8 +68,9 @@ SHAPES = (  # of which the last one that fits says what is wrong
     ("a time", _TIME, "give minutes or hours as one number"),
     ("a fraction", re.compile(r"[+-]?\d*\s*[¼-¾⅐-⅞]|\d+ \d+/\d+"), "give it as one number"),
     ("a number in brackets, or before its sign", re.compile(rf"\(\s*{_ONE}\s*\)|{_ONE}-"), "write it as 5 or -5"),
-    ("a number with something before it", re.compile(rf"(?:CHF|EUR|USD|GBP|pH|kr|Fr|')\.?\s*{_ONE}\W*"), _ALONE),
+    ("a number with something before it", re.compile(rf"(?:{_BEFORE})\.?\s*{_ONE}\s*\W*"), _ALONE),
     ("a number with something after it", re.compile(rf"{_ONE}(?:[-_][^\W\d]+|\(\d+\))"), _ALONE),
+    ("a product", re.compile(rf"{_ONE} ?[x×] ?{_ONE}\s*\D*"), f"give {_TWO}"),
     ("a hexadecimal number", re.compile(r"0[xX][0-9A-Fa-f]+"), "give it with decimal digits"),
     ("a ratio", re.compile(rf"{_ONE}\s*[:/]\s*{_ONE}(?:\s*\(?[vwm]/[vwm]\)?)?"), "give the quotient as one number"),
     ("a range", re.compile(rf"(?:pH\s*)?{_ONE}\s*(?:[-–—]|\.\.|to|bis)\s*{_ONE}\s*\D*"), f"give its middle, or {_TWO}"),
@@ -74,13 +78,14 @@ SHAPES = (  # of which the last one that fits says what is wrong
     ("a power of ten", _POWER, "write it as 1e3"),
     ("a number in other digits", re.compile(r"(?=.*[^\x00-\x7f])[+-]?\d+(?:[.,٫]\d+)?"), "write the digits 0 to 9"),
     ("a number with commas", re.compile(r"[+-]?[0-9]+(?:,[0-9]+){2,}(?:\.[0-9]+)?"), "write it without them"),
+    ("a number with underscores", re.compile(r"[0-9]{1,3}(?:_[0-9]{3})+"), "write it without them"),
     ("a number with its error", re.compile(rf"{_ONE}\s*(?:±|\+/-)\s*{_ONE}\s*\D*"), f"give {_TWO}"),
 )
 _UNITS = re.compile(  # glued to a number; after a blank, any word is one
     r"%|‰|°[CF]?|(?:[numμk]?(?:M|mol|g|s|Pa|V|Hz)|[umμn][lLmA]|cm|K|h|hrs?|d|days?|wk|weeks?|min|(?:mol|wt|vol)%|eq|"
     r"equiv\.?|rpm|xg|ppm|ppb|atm|bar|mbar|psi|k?Da|k?bp|kb|U|kcal|kJ|x|fold)(?:/\w+)?|[€$£]"
 )
-_EXACT = str.maketrans("−﹣－\u00a0\u2009\u202f", "---   ", "\u200b\u200e\u200f\u2060\ufeff")
+_EXACT = str.maketrans("−﹣－‐‑–—\u00a0\u2009\u202f", "-------   ", "\u00ad\u200b\u200e\u200f\u2060\ufeff")
 _MICRO = re.compile(r"^u(?=[MLAVlgmsW]\b|mol)")
 
 
@@ -149,8 +154,8 @@ def _parsed(text: str) -> _Parsed | None:
     unit = plain_unit(unit)
     if unit[:1] in ("-", ",", ".", ":", ";", "/", "'", "(", "_", "+", "–") or (unit and unit[0].isdigit()):
         return None
-    if unit and not re.search(rf"[^\W\d_]|[{_SIGNS}]", unit):
-        return None  # a remark such as 5* and 5 ?
+    if unit and (unit in "eE" or not re.search(rf"[^\W\d_]|[{_SIGNS}]", unit)):
+        return None  # a remark such as 5* and 5 ?, and a number that was cut, such as 1e
     return _Parsed(body, prefix, unit, bool(blank))
 
 
@@ -292,6 +297,15 @@ def numbers_of(
     return np.array([values.get(text, math.nan) for text in column.texts]), said
 
 
+def refuse_texts_beside(where: str, label: str, cells: Iterable[Any]) -> None:
+    """Refuse texts such as ``0,5`` and ``1.250`` beside real numbers, which a spreadsheet shows with another sign."""
+    known = [cell for cell in cells if cell is not None]
+    texts = [cell for cell in known if isinstance(cell, str) and _DOUBTFUL.fullmatch(tidy(cell))]
+    if texts and any(isinstance(cell, int | float | np.number) and not isinstance(cell, bool) for cell in known):
+        remedy = "its sign may stand before decimals or after thousands; make it a number, as the others are"
+        raise ValueError(f"{where}: column {label!r} has the text {texts[0]!r} beside numbers; {remedy}.")
+
+
 def _refuse_lookalikes(
     where: str, column: Column, distinct: Mapping[str, _Parsed | None], whose: Sequence[str]
 ) -> None:
@@ -302,6 +316,11 @@ def _refuse_lookalikes(
     odd = [text for text, p in distinct.items() if p is None or any(map(str.isdigit, p.unit))]
     shapes = {text: shape for text in odd for shape in SHAPES[bool(bare) :] if shape[1].fullmatch(text)}
     numbers = [text for text, p in parsed.items() if not p.unit or p.spaced or _UNITS.fullmatch(p.unit)]
+    if len(parsed) == len(distinct) and len({_THOUSANDS.sub("", p.unit).strip() for p in parsed.values()}) == 1:
+        one, other = list(parsed)[:2]
+        raise ValueError(
+            f"{where}: column {label!r} has {one!r} and {other!r}, several units; give numbers of one unit."
+        )
     if shapes and len(shapes) + len(numbers) >= 0.9 * len(distinct):
         text, (kind, _, remedy) = next(iter(shapes.items()))
         raise ValueError(

@@ -344,7 +344,7 @@ PANELS: dict[str, tuple[str, Callable[[Shown, Axes], str]]] = {  # with their he
 def plot(
     search: Any, panels: str | Sequence[str] = (), *, features: Sequence[str] = (), refits: int | None = None
 ) -> Figure:
-    wanted = [panels] if isinstance(panels, str) else list(panels or PANELS)
+    wanted: list[Any] = [panels] if panels and not isinstance(panels, list | tuple) else list(panels or PANELS)
     if unknown := [name for name in wanted if name not in PANELS]:
         raise ValueError(f"there is no panel {unknown[0]!r}; there are: {', '.join(PANELS)}.")
     if isinstance(features, str):

@@ -3,6 +3,7 @@
 import base64
 import html
 import io
+import warnings
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -157,7 +158,9 @@ def _figures(plots: Any, search: Any, refits: int | None) -> Iterable[tuple[str,
         figure = plots.figure_of(shown, [name], width=7.2)
         text = plots.describe(figure)
         file = io.BytesIO()
-        figure.savefig(file, format="png", dpi=_DPI, metadata={"Software": None, "Description": None})
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Glyph")  # names in a script that the font has not
+            figure.savefig(file, format="png", dpi=_DPI, metadata={"Software": None, "Description": None})
         data = base64.b64encode(file.getvalue()).decode("ascii")
         picture = f'<img alt="{html.escape(text, quote=True)}" src="data:image/png;base64,{data}">'
         yield title, f"<figure>{picture}<figcaption>{html.escape(text)}</figcaption></figure>"

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from bestarm.interface import BoolArray, FloatArray, IntArray
+from bestarm.models.finite_gp import LARGEST_REWARD
 from bestarm.search.errors import Errors, error_of, mean_of
 from bestarm.search.tables import counted, listed
 
@@ -68,9 +69,10 @@ def aim_of(aim: Any) -> str | float:
     """Return an aim in its own word: ``max``, ``min``, ``both`` or a finite number."""
     if isinstance(aim, str) and _ALIASES.get(aim, aim) in AIMS:
         return _ALIASES.get(aim, aim)
-    if isinstance(aim, int | float | np.number) and not isinstance(aim, bool) and math.isfinite(aim):
+    if isinstance(aim, int | float | np.number) and not isinstance(aim, bool) and abs(float(aim)) <= LARGEST_REWARD:
         return float(aim)
-    raise ValueError(f"aim must be one of {', '.join(AIMS)}, or the number that is aimed at; got {aim!r}.")
+    rule = f"or the number that is aimed at, at most {LARGEST_REWARD:g} in size"
+    raise ValueError(f"aim must be one of {', '.join(AIMS)}, {rule}; got {aim!r}.")
 
 
 def reward(value: float, aim: str | float) -> float:

@@ -52,6 +52,7 @@ from bestarm.search.rounds import (
     reward,
 )
 from bestarm.search.sequential import SequentialSearch
+from bestarm.search.table_files import read_table
 from bestarm.search.tables import counted, listed, measurements, names_in, unknown_names
 from bestarm.settings import check_whole
 
@@ -419,7 +420,8 @@ class Search:
         """Add candidates, with the same columns as the others; batches asked before stay as they were."""
         with self._locked("has a fixed list of arms"):
             known = self._candidates.table.select_dtypes(exclude=np.float64).columns
-            words = [column for column in getattr(more, "columns", ()) if column in known]
+            table = read_table(more, []) if not isinstance(more, Candidates) else None
+            words = [column for column in (table.header if table else ()) if column in known]
             self._candidates = self._candidates.joined(Candidates.of(more, names, words=words))
             self._views, self._status.whole_batch_waits = {}, False
 

@@ -16,7 +16,16 @@ import numpy as np
 import pandas as pd
 
 from bestarm.search.columns import identifies
-from bestarm.search.number_texts import FAILED, GAP_HINTS, GAPS, NOT_DONE, TO_COME, plain_floats
+from bestarm.search.number_texts import (
+    FAILED,
+    GAP_HINTS,
+    GAPS,
+    NOT_DONE,
+    TO_COME,
+    plain_floats,
+    refuse_texts_beside,
+    tidy,
+)
 
 _FIRST = 50  # rows that decide the layout
 _SEPARATORS = ("\t", ";", ",", "|")  # in this order where several fit: a comma may stand within numbers and words
@@ -26,6 +35,7 @@ _UNITS_OF = ("", "-", "unit", "units", "einheit", "einheiten")  # what a row of 
 _NAMES = ("name", "candidate", "arm", "gene", "id")
 _NO_UNITS = {*GAPS, *TO_COME, *GAP_HINTS, *FAILED, *NOT_DONE} - {"", "-", "."}
 _GUARDED = re.compile(r'="(.*)"')  # so that a spreadsheet takes a cell for a text
+_RULE = re.compile(r":?-{3,}:?")  # below the header of a table in Markdown
 
 
 @dataclass
@@ -78,6 +88,9 @@ def read_table(source: Any, notes: list[str]) -> Table | None:
         twice = header[header.duplicated()][0]
         raise ValueError(f"the table has two columns {twice!r}; keep one, or rename one.")
     columns = [column for _, column in source.set_axis(header, axis=1).items()]
+    for label, column in zip(header, columns, strict=True):
+        if column.dtype == object:
+            refuse_texts_beside("the table", label, column)
     named = source.index.name is not None or not pd.api.types.is_integer_dtype(source.index.dtype)
     return Table("the table", [*header], range(1, len(source) + 1), columns, index=source.index, named=named)
 
@@ -100,7 +113,7 @@ def read_table_file(path: Path, notes: list[str]) -> Table:
         return _read_excel(path, notes)
     content = path.read_bytes()
     if content.startswith(_NO_TEXT):
-        raise ValueError(f"{path} is a spreadsheet or an archive, no text; save it as CSV (UTF-8), or call it .xlsx.")
+        raise ValueError(f"{path} is a spreadsheet or an archive, no text; save it as CSV (UTF-8) or as .xlsx.")
     try:
         text = content.decode("utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8")
     except UnicodeDecodeError:
@@ -128,13 +141,19 @@ def _read_parquet(path: Path) -> pd.DataFrame:
 def _read_text(path: Path, text: str, notes: list[str]) -> Table:
     first, _, rest = text.partition("\n")
     given, skipped = "", 0
-    if first.strip().strip('"').lower().startswith("sep=") and len(first.strip().strip('"')) == 5:
-        given, text, skipped = first.strip().strip('"')[4], rest, 1
+    if (told := re.fullmatch(r'\s*"?sep=([^"\r])"?\s*', first, re.IGNORECASE)) is not None:
+        given, text, skipped = told[1], rest, 1
     fits = {s: _layout(_rows_of(path, text, s, _FIRST)) for s in ((given,) if given else _SEPARATORS)}
     separator = max(fits, key=fits.__getitem__)
-    rows, above = _rows_of(path, text, separator), -fits[separator][1]
+    (_, above, named, width), rows = fits[separator], _rows_of(path, text, separator)
+    above = -above
     if not rows:
         raise ValueError(f"{path} is empty; it needs a header, such as name,reward. Is it half-written?")
+    if above and not named and len(rows[above - 1][1]) == 1:
+        title, words = rows[above - 1][1][0], not any(_has_numbers(parts) for _, parts in rows[above : above + 2])
+        others = [title.split(sign) for sign in _SEPARATORS if title.count(sign) == width - 1]
+        if not title.lstrip().startswith("#") and any(words or _has_names(parts) for parts in others):
+            raise _other_separator(path, title)
     _say_above(path.name, rows[:above], notes)
     found = _rectangle(path, rows[above:], skipped, notes, separator=separator)
     found.semicolons = separator == ";"
@@ -144,7 +163,7 @@ def _read_text(path: Path, text: str, notes: list[str]) -> Table:
 
 
 def _rows_of(path: Path, text: str, separator: str, most: int | None = None) -> list[tuple[int, list[str]]]:
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True)
     try:
         read = ((reader.line_num, [_GUARDED.sub(r"\1", part) for part in parts]) for parts in reader if any(parts))
         found = ((line, parts) for line, parts in read if any(map(str.strip, parts)))
@@ -155,13 +174,16 @@ def _rows_of(path: Path, text: str, separator: str, most: int | None = None) -> 
         raise ValueError(f"{path}, line {reader.line_num}: {error}; save it again as CSV.") from None
 
 
-def _layout(rows: Sequence[tuple[int, list[str]]]) -> tuple[float, int, int]:
-    """Return how well rows fit a separator: share of rows of the usual length, minus rows above the header, fields."""
+def _layout(rows: Sequence[tuple[int, list[str]]]) -> tuple[float, int, bool, int]:
+    """Return how well rows fit a separator: share of rows of the usual length, minus rows above the header, fields.
+
+    Between the latter two stands whether the header has a word for the names.
+    """
     widths = [len(parts) for _, parts in rows]
     if len(rows) > 1 and all(len(parts) == widths[0] + 1 and not parts[-1].strip() for _, parts in rows[1:]):
         widths[1:] = widths[:1] * (len(rows) - 1)  # rows that end with a separator, as the header does not
     if not widths:
-        return 0.0, 0, 0
+        return 0.0, 0, False, 0
     usual = max(set(widths), key=lambda w: (widths.count(w), w))
     above = next(i for i, w in enumerate(widths) if w == usual)
     below = widths[above:]
@@ -169,11 +191,15 @@ def _layout(rows: Sequence[tuple[int, list[str]]]) -> tuple[float, int, int]:
     if above and comments < above and (usual < 2 or _has_numbers(rows[above][1])):
         above, below = comments, widths[comments:]  # what stands above is a header that lacks fields, no title
         if usual - below[0] == 1 and len(below) > 1:
-            return 0.99 - (len(below) - 1 - below[1:].count(usual)) / len(below), -above, usual
+            return 0.99 - (len(below) - 1 - below[1:].count(usual)) / len(below), -above, False, usual
     while len(below) > 2 and rows[above][1][0].lstrip().startswith("#") and not _has_numbers(rows[above + 1][1]):
         above, below = above + 1, below[1:]
     share = below.count(usual) / len(below)
-    return share if usual > 1 else share / 4, -above, usual
+    return share if usual > 1 else share / 4, -above, _has_names(rows[above][1]), usual
+
+
+def _has_names(header: Sequence[str]) -> bool:
+    return any(label.strip().casefold() in _NAMES for label in header)
 
 
 def _has_numbers(parts: Sequence[str]) -> bool:
@@ -194,7 +220,7 @@ def _rectangle(
     separator: str = "",
 ) -> Table:
     """Return rows of one length as columns; the first row is the header."""
-    head = [" ".join(part.split()) for part in rows[0][1]]
+    head = [" ".join(tidy(part).split()) for part in rows[0][1]]
     head[0] = head[0].removeprefix("#").strip() or head[0]
     marked = sum(parts[0].startswith("#") for _, parts in rows[1:]) > 1  # names, not comments
     body = [row for row in rows[1:] if not _is_comment(row[1], len(head), marked)]
@@ -202,15 +228,24 @@ def _rectangle(
         notes.append(f"{path.name}: {n} line{'s' * (n > 1)} of comment left out.")
     if title := next((n for n in range(1, 6) if _is_header(head, [parts for _, parts in body[n - 1 : n + 1]])), 0):
         _say_above(path.name, [rows[0], *body[: title - 1]], notes)
-        head, body = [" ".join(part.split()) for part in body[title - 1][1]], body[title:]
+        head, body = [" ".join(tidy(part).split()) for part in body[title - 1][1]], body[title:]
     longest = max((len(parts) for _, parts in body), default=0)
     while len(head) > max(longest, 1) and not head[-1]:
         head.pop()
-    if again := [row for row in body if [" ".join(part.split()) for part in row[1]] == head]:
+    folded = [label.casefold() for label in head]
+    if again := [row for row in body if [" ".join(tidy(part).split()).casefold() for part in row[1]] == folded]:
         notes.append(f"{path.name}, line {again[0][0] + skipped}: the header once more, left out.")
         body = [row for row in body if row not in again]
-    named = any(label.casefold() in _NAMES for label in head)
-    if len(body) > 1 and not named and all(len(parts) == len(head) + 1 and parts[-1].strip() for _, parts in body):
+    for at in (i for i, label in enumerate(folded) if label in _NAMES):
+        for line, parts in body:
+            if "".join(parts[at : at + 1]).strip().casefold() == folded[at]:
+                said = f"{folded[at]!r} in the column {head[at]!r}, as the header of a second table has"
+                raise ValueError(f"{path}, line {line + skipped}: {said}; give each table its own file.")
+    if (
+        len(body) > 1
+        and not _has_names(head)
+        and all(len(parts) == len(head) + 1 and parts[-1].strip() for _, parts in body)
+    ):
         _refuse_other_layouts(path, rows[0][1], [parts for _, parts in body], separator)
         head = ["", *head]  # a header without a word for the names, as R writes it
         notes.append(f"{path.name}: the header has a field less than the rows, whose first one has the names.")
@@ -241,7 +276,7 @@ def _rectangle(
 def _refuse_other_layouts(path: Path, header: Sequence[str], body: Sequence[Sequence[str]], separator: str) -> None:
     """Refuse a header a field short that is none as R writes it: with decimal commas, or another separator, below."""
     if len(header) == 1 and any(sign in header[0] for sign in _SEPARATORS):
-        raise ValueError(f"{path}: the header {header[0]!r} has another separator than the rows; write one throughout.")
+        raise _other_separator(path, header[0])
     digits = [all(re.fullmatch(r"\s*[+-]?\d+\s*", part) for part in column) for column in zip(*body, strict=True)]
     if separator == "," and any(one and other for one, other in pairwise(digits)):
         raise ValueError(
@@ -251,17 +286,23 @@ def _refuse_other_layouts(path: Path, header: Sequence[str], body: Sequence[Sequ
         )
 
 
+def _other_separator(path: Path, header: str) -> ValueError:
+    return ValueError(f"{path}: the header {header!r} has another separator than the rows; write one throughout.")
+
+
 def _is_comment(parts: Sequence[str], width: int, marked: bool) -> bool:
+    if all(_RULE.fullmatch(part.strip()) for part in parts if part.strip()):
+        return True
     lonely = len(parts) != width or not any(map(str.strip, parts[1:]))
     return parts[0].lstrip().startswith("#") and (lonely or (parts[0].startswith("# ") and not marked))
 
 
 def _is_header(head: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
     """Return whether the header is the row below: it has a word for the names, or the one above merged cells."""
-    if len(below) < 2 or len(below[0]) != len(head) or any(label.casefold() in _NAMES for label in head):
+    if len(below) < 2 or len(below[0]) != len(head) or _has_names(head):
         return False
     labels, numbers = [part.strip() for part in below[0]], _has_numbers(below[1]) and not _has_numbers(below[0])
-    merged = len(set(head)) < len(head) or any(label.casefold() in _NAMES for label in labels)
+    merged = len(set(head)) < len(head) or _has_names(labels)
     distinct = "" not in labels and len(set(labels)) == len(labels)
     return distinct and (labels[0].casefold() == "name" or (numbers and merged))
 
@@ -303,8 +344,9 @@ def _checked(table: Table, file: str, notes: list[str]) -> Table:
         table.numbers = {(row, kept.index(column)) for row, column in table.numbers if column in kept}
     again = [label for label, n in Counter(table.header).items() if n > 1 or (label == "" and table.header[0])]
     if again:
-        twice = f"the column name {again[0]!r} is empty or there twice"
-        raise ValueError(f"{table.where}: {twice}; give each column its own name.")
+        last = len(table.header) - 1 - table.header[::-1].index(again[0])
+        twice = f"there twice, in column {last + 1} again" if again[0] else f"empty in column {last + 1}"
+        raise ValueError(f"{table.where}: the column name {again[0]!r} is {twice}; give each column its own name.")
     return table
 
 
@@ -321,7 +363,9 @@ def _read_excel(path: Path, notes: list[str]) -> Table:
         cells = [(s.title, list(enumerate(s.iter_rows(), 1))) for s in shown if hasattr(s, "iter_rows")]
     except Exception as error:  # whatever openpyxl raises for a file that is none
         kind = type(error).__name__
-        raise ValueError(f"{path} is no Excel file, or damaged ({kind}); save it again as .xlsx or CSV.") from None
+        raise ValueError(
+            f"{path} is no Excel file, has a password, or is damaged ({kind}); save it again as .xlsx or CSV."
+        ) from None
     filled = [(title, [(i, row) for i, row in rows if any(map(_filled, row))]) for title, rows in cells]
     sheets = [(title, rows) for title, rows in filled if rows]
     if not sheets:
@@ -336,7 +380,9 @@ def _read_excel(path: Path, notes: list[str]) -> Table:
     full = [(line, [*(cell.value for cell in row), *[None] * width][:width]) for line, row in rows]
     texts = [(line, list(map(_text, row))) for line, row in full]
     _say_above(path.name, texts[:above], notes)
-    _refuse_some_percents(path, [row for _, row in rows[above + 1 :]])
+    _refuse_some_percents(path, [row for _, row in rows[above + 1 :]], texts[above][1], notes)
+    for label, values in zip(texts[above][1], zip(*(row for _, row in full[above + 1 :]), strict=True), strict=False):
+        refuse_texts_beside(str(path), label, values)
     empty = {(line, c + 1) for line, row in full[above + 1 :] for c, v in enumerate(row) if v is None}
     if empty or _has_inside(path, rb'hidden="(1|true)"'):  # what a reader of values alone does not see
         sheet, header = load_workbook(path)[title], full[above][0]
@@ -368,8 +414,10 @@ def _has_inside(path: Path, what: bytes) -> bool:
         return any(re.search(what, book.read(name)) for name in book.namelist() if name.startswith("xl/worksheets/"))
 
 
-def _refuse_some_percents(path: Path, rows: Iterable[Sequence[Any]]) -> None:
-    """Refuse a column of which some numbers were typed as percents, such as 50%, which is 0.5, beside 25."""
+def _refuse_some_percents(path: Path, rows: Iterable[Sequence[Any]], header: Sequence[str], notes: list[str]) -> None:
+    """Refuse a column of which some numbers were typed as percents, such as 50%, which is 0.5, beside 25.
+
+    Columns of percents alone are said."""
     numbers = (cell for row in rows for cell in row if type(cell.value) in (int, float) and cell.value)
     columns: dict[int, dict[bool, Any]] = {}
     for cell in numbers:
@@ -379,6 +427,10 @@ def _refuse_some_percents(path: Path, rows: Iterable[Sequence[Any]]) -> None:
             one, other = (f"{cell.coordinate} ({cell.value:g})" for cell in (shown[True], shown[False]))
             remedy = "give all numbers of a column in one way"
             raise ValueError(f"{path}: {one} is shown in percent and {other} is not; {remedy}.")
+    for place, shown in columns.items():
+        if True in shown and place <= len(header):
+            example = f"{shown[True].value:g} for {100.0 * shown[True].value:g}%"
+            notes.append(f"{path.name}: column {header[place - 1]}: shown in percent, read as {example}.")
 
 
 def _say_hidden(name: str, sheet: Any, header: int, notes: list[str]) -> None:

@@ -27,6 +27,7 @@ from bestarm.search.number_texts import (
     GAPS,
     NOT_DONE,
     SHAPES,
+    SPREADSHEET_ERRORS,
     TO_COME,
     Column,
     decimal_sign,
@@ -48,8 +49,9 @@ _BESIDE_SUMMARIES = {"cv", "min", "max", "n"}
 _ODD_UNIT = re.compile(  # of a result: a remark, more numbers, or a letter for a digit
     r".*[<>].*|.*\s\d.*|[xe]\d.*|.*(?:exclu|outlier|\blod\b|\bloq\b|fail|error).*|of\b.*|o", re.IGNORECASE
 )
+_PLATE_MAP = ("plate", "well", "predicted", "uncertainty", "novelty", "nearest", "why")  # of a batch
 _LIMIT = re.compile(r"[<>≤≥]=?\s*[+-]?[\d.,]+")
-_BIG_NUMBER = re.compile(r"\d+\.\d+E\+\d+", re.IGNORECASE)  # what 2310009E13 becomes
+_BIG_NUMBER = re.compile(r"\d+(?:\.\d+)?E\+\d+", re.IGNORECASE)  # what 2310009E13 becomes
 
 
 def refuse_summary(where: str, names: Sequence[str]) -> None:
@@ -64,11 +66,14 @@ def refuse_summary(where: str, names: Sequence[str]) -> None:
         raise ValueError(f"{where}: {row} called {odd[0]!r}, as a spreadsheet's summary is; {remedy}.")
 
 
-def refuse_dates(where: str | Path, genes: Sequence[str]) -> None:
-    """Refuse genes into whose names a spreadsheet has put dates."""
-    if dates := [gene for gene in genes if DATE.fullmatch(gene) or _BIG_NUMBER.fullmatch(gene)]:
+def refuse_damaged(where: str | Path, names: Sequence[str], genes: bool) -> None:
+    """Refuse names that a spreadsheet has damaged: its errors, numbers that have lost digits, of genes dates, too."""
+    if dates := [gene for gene in names if genes and (DATE.fullmatch(gene) or _BIG_NUMBER.fullmatch(gene))]:
         rule = "into which a spreadsheet turns names such as MARCHF1 and SEPTIN2; write the symbols again, as texts"
         raise ValueError(f"{where}: {dates[0]!r} is no gene but a date, {rule}.")
+    if odd := [name for name in names if _BIG_NUMBER.fullmatch(name) or name.lower() in SPREADSHEET_ERRORS]:
+        rule = "is no name but what a spreadsheet has made of one; write the names again, as texts"
+        raise ValueError(f"{where}: {odd[0]!r} {rule}.")
 
 
 def _is_gap(value: Any) -> bool:
@@ -137,12 +142,19 @@ def _folded(name: str) -> str:
     """Return a name without what two spellings of it may differ by: letters' case and form, blanks, leading zeros."""
     text = unicodedata.normalize("NFKC", name).casefold()
     text = "".join("-" if unicodedata.category(c) == "Pd" else c for c in text if unicodedata.category(c) != "Cf")
-    return re.sub(r"(?<!\d)0+(?=\d)", "", "".join(text.split()))
+    return re.sub(r"(?<![\d.,])0+(?=\d)", "", "".join(text.split()))
+
+
+def look_alikes(names: Iterable[str]) -> list[str]:
+    """Return each pair of different names that look like one another, in words."""
+    first: dict[str, str] = {}
+    pairs = [(first.setdefault(_folded(name), name), name) for name in names]
+    return [f"{a} ({_spelled(a)}) and {b} ({_spelled(b)})" for a, b in pairs if a != b]
 
 
 def _spelled(name: str) -> str:
     odd = [f"U+{ord(c):04X}" for c in name if not c.isascii()]
-    return f"{len(name)} characters" + (f", {' '.join(odd[:3])}" if odd else "")
+    return counted(len(name), "character") + (f", {' '.join(odd[:3])}" if odd else "")
 
 
 def by_value(names: Sequence[str], numbers: Sequence[bool], there: Iterable[str]) -> list[str]:
@@ -248,12 +260,17 @@ def measurements(
     errors = [(i, kind) for i, kind in error_columns(header, [header[reward]]) if i not in (name, reward)]
     beside = [(kind, columns[i]) for i, kind in errors if header[i] not in features]
     read = _with_errors(table.where, values, beside, decimal, labels, notes, number.unit)
-    used = {str(label).strip().casefold() for label in (*features, *(header[i] for i, _ in errors), "round")}
-    spare = [column.label or "without header" for column in others if any(column.texts)]
-    if spare := [label for label in spare if label.strip().casefold() not in used]:
-        notes.append(f"column{'s' * (len(spare) > 1)} {listed(spare)}: not used.")
+    _say_unused(others, (*features, *(header[i] for i, kind in errors if kind), "round"), notes)
     to_come = len(kept) - len(told)
     return Measurements(names, [read[i] for i in told], done, table.at(told), decimal, to_come, notes, number.unit)
+
+
+def _say_unused(columns: Iterable[Column], used: Iterable[Any], notes: list[str], prefix: str = "") -> None:
+    """Say which columns with something in them are not used, whose headers are not among those used."""
+    folded = {str(label).strip().casefold() for label in used}
+    spare = [column.label or "without header" for column in columns if any(column.texts)]
+    if spare := [label for label in spare if label.strip().casefold() not in folded]:
+        notes.append(f"{prefix}column{'s' * (len(spare) > 1)} {listed(spare)}: not used.")
 
 
 def _names_among(table: Table, places: Sequence[int], candidates: set[str]) -> int | None:
@@ -302,7 +319,7 @@ def _with_errors(
         wrong = (found < 1.0) | (found % 1.0 > 0.0) if kind == "n" else found < 0.0
         if (wrong := ~np.isnan(values) & (wrong | (found > LARGEST_REWARD))).any():
             count = "the measurements behind a reward, a whole number from 1 on"
-            rule = count if kind == "n" else "an error, at least 0"
+            rule = count if kind == "n" else f"an error, from 0 to {LARGEST_REWARD:g}"
             place = int(wrong.argmax())
             raise ValueError(f"{where}: {label!r} of {whose[place]} is {found[place]:g}; it is {rule}. Correct it.")
     n = np.nan_to_num(told["n"][1], nan=1.0) if "n" in told else np.ones(len(values))
@@ -338,6 +355,9 @@ def _results(
         place = int(large.argmax())
         text = column.texts[place]
         raise ValueError(f"{whose[place]} is {text[:20]!r}; it must be at most {largest:g} in size. Rescale it.")
+    if 0.0 < (most := np.nanmax(np.abs(read[0]), initial=0.0)) < 1.0 / largest:  # whose squares are 0
+        rule = f"the largest result is {most:g} in size, too small to compute with"
+        raise ValueError(f"{where}: {rule}; rescale all, or give their logarithms.")
     return read[0]
 
 
@@ -375,7 +395,7 @@ def read_wells(path: str | Path, columns: str, notes: list[str]) -> tuple[list[s
     chosen = [place for place in places if place is not None]
     genes = [text.strip() for text in table.columns[name]]
     refuse_summary(table.row(-1), genes) if genes else None
-    refuse_dates(path, genes)
+    refuse_damaged(path, genes, genes=True)
     cells = [[tidy(text) for text in table.columns[place]] for place in chosen]
     tried: list[int] = []
     to_come: list[str] = []
@@ -403,6 +423,8 @@ def read_wells(path: str | Path, columns: str, notes: list[str]) -> tuple[list[s
     if beside and len(found) > 1:
         notes.append(f"{path.name}: column {beside[0][1].label}: not used, since replicates are there themselves.")
         beside = []
+    used = (*_PLATE_MAP, *(header[i] for i, _ in error_columns(header, wanted)))
+    _say_unused(others.values(), used, notes, f"{path.name}: ")
     pairs = zip(found, read, strict=True)
     told = [_with_errors(str(path), values, beside, decimal, genes, notes, column.unit) for values, column in pairs]
     return [genes[row] for row in tried], [[column[row] for column in told] for row in tried], to_come
