@@ -5,12 +5,12 @@ import pytest
 from bestarm_lab.paths import ROOT
 
 CEILINGS = {  # lines of Python, or of YAML
-    "src/bestarm/**/*.py": 24_720,
-    "src/bestarm_lab/**/*.py": 9_300,
+    "src/bestarm/**/*.py": 24_920,
+    "src/bestarm_lab/**/*.py": 9_130,
     "src/bestarm_objectives/**/*.py": 2850,
     "src/bestarm_plain/**/*.py": 2000,
-    "src/bestarm_studies/**/*.py": 19_350,
-    "tests/**/*.py": 35_300,
+    "src/bestarm_studies/**/*.py": 19_080,
+    "tests/**/*.py": 35_130,
     "src/bestarm_studies/**/*.yaml": 7050,
 }
 WORDS_OF_DECISIONS = 15_000

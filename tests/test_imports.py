@@ -114,6 +114,7 @@ for name in bestarm.__all__:
     except ImportError as error:
         assert str(error) == f"{name} needs Torch: pip install 'bestarm[networks]'", error
         lacking.append(name)
+        assert name not in dir(bestarm), "which help(bestarm) reads"
 print(*lacking)
 arms = np.random.default_rng(1).standard_normal((12, 3))
 for policy in (bestarm.random_batches(4, 2), bestarm.linear_oae(4, 2)):
@@ -152,7 +153,7 @@ def test_the_light_part_imports_nothing_heavy():
 
 def test_without_scikit_learn_one_line_says_what_to_install():
     code = (
-        "import sys; sys.modules['sklearn'] = None; import bestarm; bestarm.Search\n"
+        "import sys; sys.modules['joblib'] = None; import bestarm; bestarm.Search\n"
         "try:\n    bestarm.BatchSearchCV\nexcept ImportError as error:\n    print(error)"
     )
     assert printed("-c", code) == "BatchSearchCV needs scikit-learn: pip install 'bestarm[sklearn]'\n"

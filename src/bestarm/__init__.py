@@ -10,6 +10,7 @@ import hashlib
 import os
 import sys
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +111,10 @@ _PUBLIC = {
     "bestarm.streams": "Streams",
 }
 
-_EXTRAS = {"torch": ("Torch", "networks"), "sklearn": ("scikit-learn", "sklearn")}  # what is not always installed
+_EXTRAS = {  # what is not always installed
+    **{"torch": ("Torch", "networks"), "sklearn": ("scikit-learn", "sklearn"), "joblib": ("scikit-learn", "sklearn")}
+}
+_NEEDED = {"bestarm.policies.networks": "torch", "bestarm.search.tuning": "sklearn"}  # by modules
 _PLACES = {  # of each public name its module, and its name there
     public: (module, own or public)
     for module, names in _PUBLIC.items()
@@ -139,4 +143,6 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_PLACES])
+    lacking = [module for module, package in _NEEDED.items() if find_spec(package) is None]  # or help() would end there
+    there = [name for name, (module, _) in _PLACES.items() if not module.startswith(tuple(lacking))]
+    return sorted([*globals(), *there])

@@ -218,3 +218,38 @@ class FiniteProblem(Problem, Protocol):
     def means(self) -> FloatArray:
         """Expected rewards, shape (1 or R, n_arms)."""
         ...
+
+
+def check_asked(label: str, arms: Any, asked: Any, replications: IntArray) -> None:
+    """Refuse what is no `Ask` of these replications, or pulls arms that do not exist; compiled code does not look."""
+    if not isinstance(asked, Ask):
+        raise ValueError(f"{label}: ask must return Ask(arms, counts), got a {type(asked).__name__}.")
+    for name, part in zip(Ask._fields, asked, strict=True):
+        if getattr(part, "dtype", None) != np.int64 or part.ndim != 2 or len(part) != len(replications):
+            got = f"{part.dtype} of shape {part.shape}" if isinstance(part, np.ndarray) else f"a {type(part).__name__}"
+            rule = f"an array of int64, shape ({len(replications)}, b)"
+            raise ValueError(f"{label}: {name} of what ask returns must be {rule}, got {got}.")
+    if asked.arms.shape != asked.counts.shape:
+        shapes = f"{asked.arms.shape} and {asked.counts.shape}"
+        raise ValueError(f"{label}: ask must return arms and counts of one shape, got {shapes}; pad counts with 0.")
+    if asked.counts.min(initial=0) < 0:
+        raise ValueError(f"{label}: ask returns a count of {asked.counts.min()}; counts are at least 0.")
+    if isinstance(arms, Arms) and asked.arms.view(np.uint64).max(initial=0) >= arms.n_arms:  # negative ones, too
+        odd = asked.arms[(asked.counts > 0) & ((asked.arms < 0) | (asked.arms >= arms.n_arms))]
+        if len(odd):
+            raise ValueError(f"{label}: ask wants arm {odd[0]}, but arms are 0, ..., {arms.n_arms - 1}.")
+
+
+def check_recommended(label: str, arms: Any, recommended: Any, replications: IntArray) -> None:
+    """Refuse recommendations that are no arms, shape (R, m)."""
+    whole = isinstance(recommended, np.ndarray) and recommended.dtype.kind in "iu"
+    if not whole or recommended.ndim != 2 or len(recommended) != len(replications):
+        rule = f"an array of whole numbers, shape ({len(replications)}, m)"
+        got = (
+            f"{recommended.dtype} of shape {recommended.shape}" if hasattr(recommended, "shape") else repr(recommended)
+        )
+        raise ValueError(f"{label}: recommend must return {rule}, got {got:.80}.")
+    known = isinstance(arms, Arms) and recommended.size > 0
+    if known and not 0 <= recommended.min() <= recommended.max() < arms.n_arms:
+        odd = f"{recommended.min()} to {recommended.max()}"
+        raise ValueError(f"{label}: recommend returns arms {odd}, but arms are 0, ..., {arms.n_arms - 1}.")

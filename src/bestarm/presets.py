@@ -65,7 +65,8 @@ def help_of(made: Callable[..., Any]) -> str:
     known = [entry for text in _texts(made) for entry in _entries(text)]
     lines = [own.partition("\nParameters\n---")[0].rstrip(), "", "Parameters", "----------"]
     for name, parameter in signature_of(made).parameters.items():
-        kind, meaning = next((kind, meaning) for names, kind, meaning in known if name in names)
+        found = ((kind, meaning) for names, kind, meaning in known if name in names)
+        kind, meaning = next(found, ("", []))  # `python -OO` has no texts
         if parameter.default is not inspect.Parameter.empty:
             kind = f"{kind.removesuffix(', optional')}, default {parameter.default!r}"
         lines += [f"{name} : {kind}", *meaning]

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bestarm.interface import FloatArray, IntArray, Policy, Problem, take_rows
+from bestarm.interface import FloatArray, IntArray, Policy, Problem, check_asked, check_recommended, take_rows
 from bestarm.streams import Streams
 
 Metric = Callable[[Any, IntArray], FloatArray]
@@ -64,6 +64,7 @@ def simulate(
     n_rounds = 0
     while True:
         asked = policy.ask(state)
+        check_asked(policy.label, problem.arms, asked, streams.replications)
         asked_pulls = asked.counts.sum(axis=1)
         stopped = policy.finished(state)
         cut = pulls + asked_pulls > max_pulls
@@ -71,6 +72,7 @@ def simulate(
         recorded = ended | (~over & (every is not None and n_rounds % every == 0))
         if recorded.any():
             recommended = policy.recommend(state)
+            check_recommended(policy.label, problem.arms, recommended, streams.replications)
             rows.append(
                 _rows(np.flatnonzero(recorded), n_rounds, pulls, stopped, recommended, problem, streams, metrics)
             )

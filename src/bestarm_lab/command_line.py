@@ -38,7 +38,7 @@ def add_commands(commands: Any) -> str:
     verdict.add_argument("claim", help="its name, for example GPOO-C10")
     verdict.add_argument("--anew", action="store_true", help="decide it anew on the committed rows")
     notebook = commands.add_parser("notebook", help="execute one notebook and publish its figures")
-    notebook.add_argument("name", help="study/notebook, for example gse/03_adaptive")
+    notebook.add_argument("name", help="study/notebook or how it begins, for example gse/03_adaptive or gse/03")
     notebook.add_argument("--profile", default="laptop", choices=["smoke", "laptop", "paper"])
     notebook.add_argument(
         "-p",
@@ -91,6 +91,12 @@ def _verdict(given: argparse.Namespace) -> None:
 def _notebook(given: argparse.Namespace) -> None:
     from bestarm_lab.notebooks.runner import run_notebook
 
+    names = [name for name, _ in given.parameters]
+    if odd := [name for name in names if name in ("profile", "output_dir", "name")]:
+        remedy = "the profile is chosen by --profile, and papermill itself takes an output_dir"
+        raise ValueError(f"-p {odd[0]} changes no parameter of a notebook; {remedy}.")
+    if odd := [name for name in names if names.count(name) > 1]:
+        raise ValueError(f"-p {odd[0]} is there twice; give each parameter once, lists as '[8, 16]'.")
     run_notebook(given.name, given.profile, **dict(given.parameters))
 
 
@@ -106,6 +112,8 @@ def _new(given: argparse.Namespace) -> int:
     from bestarm_lab.new_study import new_study
     from bestarm_lab.study_packages import study_names
 
+    if given.at == "":
+        raise ValueError("--at is empty; name a folder, or leave it out for this checkout.")
     written = new_study(given.name, Path(given.at) if given.at else None, study_names())
     print("\n".join(map(str, written)))
     at = shlex.quote(given.at or "")

@@ -94,12 +94,9 @@ def steps(
         codes = {code[key] for key in rows["key"].unique()}
         if len(old) == 0 or len(codes_before) != 1 or len(codes) != 1 or codes == codes_before:
             continue
-        first = {"experiment": name, "profile": "laptop", "convention": "", "series": ""} | of
-        lines.append(
-            first
-            | {"code_before": codes_before.pop(), "code": codes.pop(), "parts": rows["key"].nunique()}
-            | {"rows": len(rows), "result": compare(old, rows), "processor": processor}
-        )
+        line = {"experiment": name, "profile": "laptop", "convention": "", "series": ""} | of
+        line |= {"code_before": codes_before.pop(), "code": codes.pop(), "parts": rows["key"].nunique()}
+        lines.append(line | {"rows": len(rows), "result": compare(old, rows), "processor": processor})
     return lines
 
 
@@ -160,11 +157,9 @@ def renew(
         else:
             keys[here] = part.key
             of = (part.columns.get("convention", ""), part.columns.get("series", ""), code)
-            line = lines.setdefault(
-                of,
-                {"experiment": name, "profile": "paper", "convention": of[0], "series": of[1], "code_before": code}
-                | {"code": part.code, "parts": 0, "rows": 0, "result": RENEWED, "processor": processor},
-            )
+            new = {"experiment": name, "profile": "paper", "convention": of[0], "series": of[1], "code_before": code}
+            new |= {"code": part.code, "parts": 0, "rows": 0, "result": RENEWED, "processor": processor}
+            line = lines.setdefault(of, new)
             line["parts"] += 1
             line["rows"] += int(here.sum())
     return rows.assign(key=keys), list(lines.values()), list(refused)
@@ -202,37 +197,30 @@ def processors_of(study: str, folder: Path = PROCESSORS) -> pd.DataFrame:
 
 
 def record_processor(
-    study: str,
-    experiment: str,
-    profile: str,
-    rows: pd.DataFrame,
-    before: pd.DataFrame | None,
-    *,
-    processor: str | None = None,
-    folder: Path = PROCESSORS,
+    study: str, experiment: str, profile: str, rows: pd.DataFrame, before: pd.DataFrame | None, processor: str
 ) -> None:
     """Write down which processor made the parts (keys) of an experiment's rows; nothing is written if nothing is new.
 
     ``before`` are the rows that were taken over where keys are equal, None if all were made anew; what is new was made
-    by ``processor``, by default that of this process. The lines are kept in ``folder``.
+    by ``processor``.
     """
     keys = _keys(rows)
     kept = keys & _keys(before)
     if kept == keys:
         return
-    lines = processors_of(study, folder)
+    lines = processors_of(study, PROCESSORS)
     own = (lines["experiment"] == experiment) & (lines["profile"] == profile)
     earlier = _by_key(lines[own], kept)
-    made = {key: earlier.get(key, UNKNOWN) if key in kept else processor or processor_name() for key in sorted(keys)}
+    made = {key: earlier.get(key, UNKNOWN) if key in kept else processor for key in sorted(keys)}
     names = sorted(set(made.values()))
     new = [
         (experiment, profile, name, ALL if len(names) == 1 else " ".join(k for k in made if made[k] == name))
         for name in names
     ]
     lines = pd.concat([lines[~own], pd.DataFrame(new, columns=PROCESSOR_COLUMNS)], ignore_index=True)
-    folder.mkdir(parents=True, exist_ok=True)
+    PROCESSORS.mkdir(parents=True, exist_ok=True)
     text = lines.sort_values(PROCESSOR_COLUMNS).to_csv(index=False, lineterminator="\n")
-    write_atomically(folder / f"{study}.csv", text.encode())
+    write_atomically(PROCESSORS / f"{study}.csv", text.encode())
 
 
 def _keys(rows: pd.DataFrame | None) -> set[str]:

@@ -20,7 +20,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from string import Formatter
 from typing import Any
@@ -29,8 +28,8 @@ import numpy as np
 import pandas as pd
 
 from bestarm_lab.paths import FIGURES, NOTEBOOKS, RESULTS, ROOT
-from bestarm_lab.study_packages import package_of, sections, study_names
-from bestarm_lab.yaml_keys import nearest, read_yaml, refuse_unknown
+from bestarm_lab.study_packages import files_of, read_file, study_names
+from bestarm_lab.yaml_keys import nearest, refuse_unknown
 
 Query = Mapping[str, Any]
 COUNTED = ["none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
@@ -283,12 +282,10 @@ def _queries(shared: Query, given: Any) -> Iterator[Query]:
 @cache
 def quoted(study: str) -> list[Quoted]:
     """Return all that a study quotes, by notebook."""
-    places = {"": "quoted.yaml"} | {notebook: f"{folder}/quoted.yaml" for notebook, folder in sections(study).items()}
     parts: dict[str, Any] = {}
-    for notebook, name in places.items():
-        if (file := files(package_of(study)).joinpath(name)).is_file():
-            read = read_yaml(file.read_text(encoding="utf-8"), f"{study}/{name}")
-            parts |= {notebook: read} if notebook else read
+    for notebook, file in files_of(study, "quoted.yaml"):
+        read = read_file(study, file)
+        parts |= {notebook: read} if notebook else read
     lines = [(part, table, entry) for part, tables in parts.items() for table in tables for entry in tables[table]]
     return [_entry(study, *line) for line in lines]
 

@@ -80,8 +80,12 @@ def published(study: str, name: str) -> tuple[Profile, pd.DataFrame | None]:
 
 
 def _rows_at_papers_scale(study: str, name: str) -> pd.DataFrame | None:
-    if rows_file(study, name, "paper").is_file() and (rows := current_rows(study, name, "paper")) is not None:
-        return rows
+    if (file := rows_file(study, name, "paper")).is_file():
+        if (rows := current_rows(study, name, "paper")) is not None:
+            return rows
+        if stored_rows(study, name, "paper") is None:
+            remedy = f"put it back (git checkout), or: bestarm rows {study} --profile paper --experiment {name}"
+            raise ValueError(f"{file} is damaged, and fewer runs do not take the place of its rows; {remedy}.")
     whole = load_study(study).experiment(name).same_scale("laptop", "paper")
     return current_rows(study, name, "laptop") if whole else None
 
@@ -170,7 +174,7 @@ def _commit(study: str, name: str, profile: Profile, parts: Sequence[Part], rows
         add_lines(lineage_file(study), steps(name, before, known, rows, parts, processor_name()))
     if before is None or not before.equals(rows) or known != made_by(parts):  # else the file keeps its bytes
         write_rows(rows, file, f"{study}/{name}@{profile}", made_by(parts))
-    record_processor(study, name, profile, rows, None if anew else before)
+    record_processor(study, name, profile, rows, None if anew else before, processor_name())
 
 
 def lineage_file(study: str) -> Path:
@@ -244,7 +248,6 @@ def write_choices(study: Study) -> None:
 
 
 def _with_dependences(study: str, verdicts: pd.DataFrame, robustness: pd.DataFrame) -> pd.DataFrame:
-    """Return verdicts with ``depends_on``, see `bestarm_lab.claims.robustness.dependences`."""
     found = dependences(robustness, open_choices(study))
     named = [found.get(key, "") for key in zip(verdicts["id"], verdicts["convention"], strict=True)]
     return verdicts.assign(depends_on=named)
@@ -310,9 +313,8 @@ def costs() -> Mapping[tuple[str, str, str], float]:
 def record_cost(study: str, name: str, profile: Profile, seconds: float) -> None:
     """Write the processor seconds that an experiment took to ``data/core_seconds.csv``."""
     known = {**costs.__wrapped__(), (study, name, profile): round(seconds, 1)}
-    lines = [(*key, spent) for key, spent in sorted(known.items())]
-    table = pd.DataFrame(lines, columns=["study", "experiment", "profile", "core_seconds"])
-    table.to_csv(COSTS, index=False, lineterminator="\n")
+    table = pd.Series(known, name="core_seconds").sort_index()
+    table.to_csv(COSTS, index_label=["study", "experiment", "profile"], lineterminator="\n")
 
 
 def _progress(what: str, began: float) -> Callable[[int, int, float], None]:

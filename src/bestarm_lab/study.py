@@ -22,7 +22,7 @@ from bestarm_lab.figures.printed import read_printed
 from bestarm_lab.figures.styles import Style, register_styles
 from bestarm_lab.paper import Paper, read_paper
 from bestarm_lab.paths import ROOT, check_project
-from bestarm_lab.study_packages import claims_files, has_file, package_of, read_file, sections
+from bestarm_lab.study_packages import files_of, has_file, package_of, read_file, sections
 from bestarm_lab.yaml_keys import YamlKeys, refuse_twice, refuse_unknown
 
 
@@ -41,8 +41,6 @@ class Study:
     values: Mapping[str, Value]
     # ``STYLES`` of its module ``styles``, if it has one: colour, marker and line style of its algorithms
     styles: Mapping[str, Style] = field(default_factory=dict)
-    # its ``printed.yaml``, if it has one: by figure, the values that the paper prints
-    printed: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     # its ``plan.yaml``, if it has one: of an experiment whose claims were decided more than once, with how many runs
     plan: Mapping[str, list[int]] = field(default_factory=dict)
 
@@ -66,7 +64,7 @@ def load_study(name: str) -> Study:
     claims: dict[str, Claim] = {}
     groups: dict[str, Any] = {}
     grids = {key: grid_of(experiment) for key, experiment in experiments.items()}
-    for notebook, file in claims_files(name):
+    for notebook, file in files_of(name, "claims.yaml"):
         place = f"{name}/{file}"
         found, own = read_ledger(read_file(name, file), checks, values, place, groups, notebook, grids)
         refuse_twice(place, "claim", found, claims)
@@ -76,11 +74,11 @@ def load_study(name: str) -> Study:
     check_names(claims, experiments, f"{name}/claims.yaml")
     paper = read_paper(read_file(name, "paper.yaml"), f"{name}/paper.yaml")
     plan = _read_plan(name, experiments)
-    styles, printed = load_styles(name), load_printed(name)
+    styles = load_styles(name)
     series = {label for e in experiments.values() if isinstance(e, Experiment) for label in e.series} | set(styles)
-    for rows in printed.values():
+    for rows in load_printed(name).values():
         refuse_unknown(f"{name}/printed.yaml", "series", rows["series"], series)
-    return Study(name, experiments, claims, paper, checks, values, styles, printed, plan)
+    return Study(name, experiments, claims, paper, checks, values, styles, plan)
 
 
 def grid_of(experiment: Experiment | Computation) -> dict[str, Sequence[Any]]:
@@ -148,12 +146,8 @@ def load_printed(name: str) -> Mapping[str, pd.DataFrame]:
 def _check_settings(name: str, experiments: Mapping[str, Experiment | Computation]) -> None:
     """Refuse settings that no policy of the study has; experiments may share profiles."""
     searches = {key: e for key, e in experiments.items() if isinstance(e, Experiment)}
-    known = {
-        setting
-        for e in searches.values()
-        for series in e.series.values()
-        for setting in settings_with_values(getattr(series, "policy", series))
-    }
+    policies = [getattr(series, "policy", series) for e in searches.values() for series in e.series.values()]
+    known = {setting for policy in policies for setting in settings_with_values(policy)}
     for key, e in searches.items():
         asked = set(e.settings).union(*(scale.settings for scale in e.profiles.values()))
         if unknown := sorted(asked - known):

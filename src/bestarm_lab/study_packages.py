@@ -29,10 +29,10 @@ def sections(name: str) -> dict[str, str]:
     return {notebook: re.sub(r"^\d+_", "", notebook) for notebook in notebooks}
 
 
-def claims_files(name: str) -> list[tuple[str, str]]:
-    """Return the notebook and the file of claims of the study itself, whose notebook is "", and of its sections."""
-    places = {"": "claims.yaml"} | {notebook: f"{folder}/claims.yaml" for notebook, folder in sections(name).items()}
-    return [(notebook, file) for notebook, file in places.items() if has_file(name, file)]
+def files_of(name: str, file: str) -> list[tuple[str, str]]:
+    """Return the notebook and the path of a file of the study itself, whose notebook is "", and of its sections."""
+    places = {"": file} | {notebook: f"{folder}/{file}" for notebook, folder in sections(name).items()}
+    return [(notebook, path) for notebook, path in places.items() if has_file(name, path)]
 
 
 def has_file(name: str, file: str) -> bool:
@@ -50,15 +50,16 @@ def read_file(name: str, file: str) -> Any:
 def claim_ids(name: str) -> list[str]:
     """Return the names of a study's claims, without loading the study or reading its files as YAML."""
     folder = files(package_of(name))
-    texts = [folder.joinpath(file).read_text(encoding="utf-8") for _, file in claims_files(name)]
+    texts = [folder.joinpath(file).read_text(encoding="utf-8") for _, file in files_of(name, "claims.yaml")]
     return [i for text in texts for i in re.findall(r"^  (\S+):$", f"\n{text}".partition("\nclaims:")[2], re.MULTILINE)]
 
 
 def find_claim(identity: str) -> tuple[str, str]:
     """Return a claim's study and its name in the ledger, whatever its capitals; a ValueError has the nearest."""
     known = {i.casefold(): (study, i) for study in study_names() for i in claim_ids(study)}
-    if identity.casefold() not in known:
-        close = get_close_matches(identity.casefold(), known, 3, 0.5)
-        near = ", ".join(known[i][1] for i in close) or "none; results/<study>/verdicts.csv lists all"
-        raise ValueError(f"unknown claim {identity!r}; the nearest ones are {near}.")
-    return known[identity.casefold()]
+    word = identity.strip().casefold()
+    if word not in known:
+        near = ", ".join(known[i][1] for i in get_close_matches(word, known, 3, 0.5))
+        near = f"the nearest ones are {near}" if near else "none is like it; results/<study>/verdicts.csv lists all"
+        raise ValueError(f"unknown claim {identity!r}; {near}.")
+    return known[word]

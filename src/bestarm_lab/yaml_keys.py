@@ -87,12 +87,8 @@ class YamlKeys:
 
     def refuse_slip(self, *words: str) -> None:
         """Refuse the key that nobody knows and that is most like one of some words, with both."""
-        slips = [
-            (SequenceMatcher(None, str(key), word).ratio(), key, word)
-            for key in self._unread
-            if key not in self._words()
-            for word in words
-        ]
+        unknown = [key for key in self._unread if key not in self._words()]
+        slips = [(SequenceMatcher(None, str(key), word).ratio(), key, word) for key in unknown for word in words]
         likeness, key, word = max(slips, key=lambda slip: slip[0], default=(0.0, "", ""))
         if likeness >= _SLIP:
             raise ValueError(f"{self.place}: unknown key {key!r}; the nearest right word is {word!r}.")
@@ -144,10 +140,7 @@ def read_yaml(text: str, file: str) -> Any:
     """Return what a YAML text says; ``file`` names it in messages."""
     stream = io.StringIO(text)
     stream.name = file
-    loader = _Loader(stream)
     try:
-        return loader.get_single_data()
+        return yaml.load(stream, _Loader)
     except yaml.YAMLError as error:
         raise ValueError(f"{file}: {' '.join(str(error).split())}.") from error
-    finally:
-        loader.dispose()

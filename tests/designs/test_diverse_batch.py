@@ -74,18 +74,15 @@ def test_little_diversity_is_the_plain_batch_and_much_spreads():
     plain = top_batch(scores[None], np.ones((1, 20), dtype=bool), np.zeros((1, 20)), 5)[0].tolist()
     assert one_batch(features, scores, 5, 1e-9) == plain
     x = np.linspace(-1, 1, 21)[:, None]
-    near = 1e-6 * -((x[:, 0] - 1) ** 2)
-    assert one_batch(x, near, 3, 1e3, "rbf") == [20, 0, 10]
+    assert one_batch(x, 1e-6 * -((x[:, 0] - 1) ** 2), 3, 1e3, "rbf") == [20, 0, 10]
 
 
 def test_ties_follow_the_draws_and_nan_comes_last():
     """Equal scores: the largest draw; arms without a score only when nothing else is left."""
     features, order = np.eye(4), np.array([0.1, 0.9, 0.5, 0.2])
     assert one_batch(features, np.zeros(4), 4, order=order) == [1, 2, 3, 0]
-    scores = np.array([np.nan, 0.0, np.nan, -5.0])
-    assert one_batch(features, scores, 4, order=order) == [1, 3, 2, 0]
-    everything = one_batch(features, np.full(4, np.nan), 2, order=order)
-    assert everything == [1, 2]
+    assert one_batch(features, np.array([np.nan, 0.0, np.nan, -5.0]), 4, order=order) == [1, 3, 2, 0]
+    assert one_batch(features, np.full(4, np.nan), 2, order=order) == [1, 2]
     assert one_batch(features, np.array([np.inf, 0.0, np.nan, -np.inf]), 3, order=order)[:2] == [0, 1]
 
 
@@ -94,8 +91,7 @@ def test_equal_arms_make_a_batch_all_the_same():
     features = np.ones((21, 2))
     features[20] = 0.0
     for kernel in KERNELS:
-        found = one_batch(features, np.linspace(0, 1, 21), 8, 1.0, kernel)
-        assert len(set(found)) == 8
+        assert len(set(one_batch(features, np.linspace(0, 1, 21), 8, 1.0, kernel))) == 8
 
 
 def test_kernel_inputs():

@@ -60,8 +60,7 @@ def test_the_start_without_a_set_has_the_law_as_well():
     sets, law = laws.subset_law(kernel, 3)
     steps = down_up_steps(sequential_deficit(float(np.trace(kernel)), 0.3, 8, 3), 3, 0.01)
     own = (explicit(kernel), np.diag(kernel).copy(), NONE, 3, steps, False, Streams.first(1).key("here"))
-    found = np.array([run_chain(*own, r, 0)[0] for r in range(12_000)])
-    assert p_value(found, sets, law) > 1e-3
+    assert p_value(np.array([run_chain(*own, r, 0)[0] for r in range(12_000)]), sets, law) > 1e-3
 
 
 def test_drawing_after_patience_has_the_law_as_well():
@@ -113,8 +112,7 @@ def test_normalising_constants_agree():
     values = np.linalg.eigvalsh(kernel)
     inner = np.maximum(values - 1.0, 0.0)
     for k in (1, 2, 4):
-        sets = laws.subset_law(kernel, k)[0]
-        whole = np.exp(laws.log_determinants(kernel, sets)).sum()
+        whole = np.exp(laws.log_determinants(kernel, laws.subset_law(kernel, k)[0])).sum()
         assert np.exp(log_elementary(values, k)[k]) == pytest.approx(whole)
         parts = np.exp(log_elementary(inner, k)) * [comb(7 - j, k - j) for j in range(k + 1)]
         assert parts.sum() == pytest.approx(whole)
@@ -136,9 +134,8 @@ def test_greedy_and_exact_maximum(seed):
     sets, law = laws.subset_law(kernel, 4)
     naive: list[int] = []
     for _ in range(4):
-        naive.append(
-            max(set(range(9)) - set(naive), key=lambda j: laws.log_determinants(kernel, np.array([*naive, j])))
-        )
+        left = set(range(9)) - set(naive)
+        naive.append(max(left, key=lambda j: laws.log_determinants(kernel, np.array([*naive, j]))))
     assert greedy_map(kernel, 4)[0].tolist() == naive
     best = sets[law.argmax()]
     np.testing.assert_array_equal(laws.max_determinant(kernel, 4), best)
@@ -148,11 +145,9 @@ def test_greedy_and_exact_maximum(seed):
 
 def test_a_posterior_without_its_matrix_draws_the_same_sets():
     """Entries from whitened rows give the sets that the explicit matrix gives, draw by draw."""
-    rng = np.random.default_rng(1)
-    x, noise = rng.random((120, 2)), 0.02
+    x, noise = np.random.default_rng(1).random((120, 2)), 0.02
     prior = 0.3 + 1.5 * np.exp(-0.5 * ((x[:, None] - x[None]) ** 2).sum(axis=-1) / 0.25**2)
-    factor = np.linalg.cholesky(prior[:15, :15] + noise * np.eye(15))
-    rows = np.linalg.solve(factor, prior[:15])
+    rows = np.linalg.solve(np.linalg.cholesky(prior[:15, :15] + noise * np.eye(15)), prior[:15])
     kernel = np.eye(120) + (prior - rows.T @ rows) / noise
     diagonal = np.diag(kernel).copy()
     entries = Entries(np.zeros((0, 0)), np.ascontiguousarray(x.T / 0.25), rows, 1.5, 0.3, 1.0 / noise, 1.0)
@@ -168,10 +163,8 @@ def test_a_posterior_without_its_matrix_draws_the_same_sets():
 def test_inclusion_of_chains_and_exact_samples_on_more_points():
     """80 points, k = 6: inclusion probabilities by the down-up chain and exactly; 4.5 standard errors."""
     kernel, n = some_kernel(80, 12, 1.0, 2), 3000
-    first, second = (
-        np.bincount(found.ravel(), minlength=80) / n
-        for found in (sample_chain(kernel, 6, Streams.first(n)), sample_exact(kernel, 6, Streams.first(n, seed=1)))
-    )
+    samples = (sample_chain(kernel, 6, Streams.first(n)), sample_exact(kernel, 6, Streams.first(n, seed=1)))
+    first, second = (np.bincount(found.ravel(), minlength=80) / n for found in samples)
     error = np.sqrt((first * (1 - first) + second * (1 - second)) / n + 1e-6)
     assert (np.abs(first - second) < 4.5 * error).all()
 

@@ -64,6 +64,14 @@ def test_independent_arms_have_the_uniform_design():
         assert (found.n_steps[0], found.rank[0]) == (0, 4)
 
 
+def test_of_arms_on_one_line_the_farthest_has_all_the_weight():
+    x = np.array([[1.0, -3.0, 2.0]])[..., None] * np.array([[[1.0]], [[0.5]]])
+    for rank_1 in (x, np.concatenate([x, 2.0 * x], axis=2)):
+        found = optimal_design(rank_1, everything(rank_1), DesignRule())
+        np.testing.assert_array_equal(found.weights, [[0.0, 1.0, 0.0]] * 2)
+        assert (found.leverage.round(12).tolist(), found.converged.all()) == ([1.0, 1.0], True)
+
+
 def test_two_orthogonal_groups_get_half_each_and_arms_at_the_origin_nothing():
     """Three copies of one direction, one of another: 1/2 for each; where nothing can be learned the rank is 0."""
     x = np.array([[[1.0, 0], [1, 0], [1, 0], [0, 1]]])
@@ -117,8 +125,7 @@ def test_line_searches_find_their_minima(seed):
     z, _, inverse, g = one_design(seed)
     s = int(np.argmax(g))
     c = z @ inverse @ z[s]
-    fine = np.linspace(0, 0.999, 4001)
-    values = np.array([design_steps.largest_after(g, c, g[s], t) for t in fine])
+    values = np.array([design_steps.largest_after(g, c, g[s], t) for t in np.linspace(0, 0.999, 4001)])
     assert np.all(np.diff(values, 2) > -1e-6)  # convex
     found = design_steps.golden_section(g, c, g[s])
     assert design_steps.largest_after(g, c, g[s], found) <= values.min() * (1 + 1e-6)
@@ -142,10 +149,8 @@ def test_algorithm_2_stalls_and_the_step_on_the_determinant_does_not():
     """A fact of this paper: the exact line search on the largest leverage ends above 1.1 d on random arms."""
     for n_arms, d in ((8, 4), (16, 10), (32, 10), (128, 10)):
         x = unit_arms(7, 10, n_arms, d)
-        ratio = {
-            steps: optimal_design(x, everything(x), DesignRule(steps, max_steps=500))
-            for steps in ("frank-wolfe", "grid", "d-optimal")
-        }
+        rules = {steps: DesignRule(steps, max_steps=500) for steps in ("frank-wolfe", "grid", "d-optimal")}
+        ratio = {steps: optimal_design(x, everything(x), rule) for steps, rule in rules.items()}
         assert not ratio["frank-wolfe"].converged.any()
         assert (ratio["frank-wolfe"].n_steps < 10).all()
         assert ratio["frank-wolfe"].leverage.mean() / d > 1.1
@@ -187,8 +192,7 @@ def test_the_authors_projection_keeps_three_columns():
     np.testing.assert_array_equal(coded_coordinates(full), full)
     five = unit_arms(1, 1, 5, 7)[0]
     kept = coded_coordinates(five)
-    assert kept.shape == (5, 3)
-    assert np.linalg.svd(kept)[1] == pytest.approx(np.linalg.svd(five)[1][:3])
+    assert (kept.shape, np.linalg.svd(kept)[1]) == ((5, 3), pytest.approx(np.linalg.svd(five)[1][:3]))
     two = unit_arms(2, 1, 2, 6)[0]
     np.testing.assert_array_equal(coded_coordinates(two)[:, 2], two[:, 2])
 

@@ -82,8 +82,7 @@ def test_a_budget_below_the_support_keeps_the_largest_weights():
 def test_ties_are_broken_at_random():
     """Equal weights, up to their last digit: each arm gets the odd pull equally often, whichever way it is added."""
     for n_over in (1, 2, 3, 4):
-        weights = np.full(5, 0.2) + np.array([1, -1, 2, 0, -2]) * 1e-17
-        pulls = rounded(weights, 15 + n_over, n_rows=6000)
+        pulls = rounded(np.full(5, 0.2) + np.array([1, -1, 2, 0, -2]) * 1e-17, 15 + n_over, n_rows=6000)
         assert set(np.unique(pulls)) == {3, 4}
         share = n_over / 5
         np.testing.assert_allclose((pulls == 4).mean(axis=0), share, atol=4 * np.sqrt(share * (1 - share) / 6000))
@@ -108,9 +107,8 @@ def test_multinomial_has_its_mean_and_covariance():
     assert (pulls.sum(axis=1) == budget).all()
     assert (pulls[:, 1] == 0).all()
     covariance = budget * (np.diag(weights) - np.outer(weights, weights))
-    np.testing.assert_array_less(
-        np.abs(pulls.mean(axis=0) - budget * weights), 4 * np.sqrt(np.diag(covariance) / n_rows) + 1e-12
-    )
+    most = 4 * np.sqrt(np.diag(covariance) / n_rows) + 1e-12
+    np.testing.assert_array_less(np.abs(pulls.mean(axis=0) - budget * weights), most)
     products = np.einsum("ri,rj->rij", pulls - budget * weights, pulls - budget * weights)
     standard_errors = products.std(axis=0) / np.sqrt(n_rows)
     np.testing.assert_array_less(np.abs(products.mean(axis=0) - covariance), 4 * standard_errors + 1e-12)
@@ -157,8 +155,7 @@ def test_swaps_keep_their_promise():
 def naive_swap(features, weights, pulls, epsilon):
     """Judge: the same swaps with explicit matrix roots, c by a root finder, and a list of single pulls."""
     n, pulls = pulls.sum(), pulls.copy()
-    design = n * (features.T * weights) @ features
-    whitened = features @ fractional_matrix_power(design, -0.5).real
+    whitened = features @ fractional_matrix_power(n * (features.T * weights) @ features, -0.5).real
     d = features.shape[1]
     alpha = np.sqrt(d) / epsilon
     for _ in range(int(np.ceil(n / epsilon))):
@@ -244,8 +241,7 @@ def test_swaps_repair_an_allocation_that_does_not_span():
     np.testing.assert_array_equal(rounded(weights, 2)[0], [1, 1, 0])
     (pulls,) = rounded(weights, 2, "allen-zhu", features=features)
     assert pulls[2] == 1
-    spanning = rounded(weights, 9, "allen-zhu", features=features)
-    np.testing.assert_array_equal(spanning, rounded(weights, 9))
+    np.testing.assert_array_equal(rounded(weights, 9, "allen-zhu", features=features), rounded(weights, 9))
 
 
 @settings(max_examples=100)

@@ -31,6 +31,17 @@ from bestarm_lab.notebooks.child_processes import end_marked
         (["repro", "foo"], "unknown study foo; the pipeline has: "),
         (["repro", "foo", "--profile", "smoke"], "unknown study foo; the pipeline has: "),
         (["repro", "gse", "foo", "--profile", "smoke"], "unknown study foo; the pipeline has: "),
+        (["verdict", ""], "unknown claim ''; none is like it"),
+        (["new", "study", "toy", "--at", ""], "--at is empty; name a folder"),
+        (
+            ["notebook", "gse/03", "-p", "profile", "smoke"],
+            "-p profile changes no parameter of a notebook; the profile",
+        ),
+        (
+            ["notebook", "gse/03", "-p", "omega", "1", "-p", "omega", "2"],
+            "-p omega is there twice; give each parameter",
+        ),
+        (["notebook", "gse/03", "-p", "n_arms", "[8"], "n_arms is '[8', which is no value; write numbers, or a list"),
     ],
 )
 def test_what_is_unknown_ends_with_the_list_of_what_there_is(arguments, words, capsys, monkeypatch):

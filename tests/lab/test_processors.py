@@ -11,11 +11,12 @@ def rows(*keys: str) -> pd.DataFrame:
 
 
 @pytest.fixture
-def record(tmp_path):
+def record(tmp_path, monkeypatch):
     """Return a recorder into an empty folder, and the reader of what it wrote."""
+    monkeypatch.setattr("bestarm_lab.lineage.PROCESSORS", tmp_path / "processors")
 
     def write(new, before, processor, name="fig2"):
-        record_processor("gpoo", name, "laptop", new, before, processor=processor, folder=tmp_path / "processors")
+        record_processor("gpoo", name, "laptop", new, before, processor)
         lines = processors_of("gpoo", tmp_path / "processors")
         own = lines[lines["experiment"] == name]
         return dict(zip(own["processor"], own["parts"], strict=True))

@@ -147,7 +147,6 @@ def value(theta: np.ndarray, priors: np.ndarray, constant: float = 0.0) -> float
 @pytest.mark.parametrize("n_scales", [1, 3])
 @pytest.mark.parametrize("constant", [0.0, 1.5])
 def test_likelihood_is_that_of_gpy_and_its_gradient_that_of_differences(n_scales, constant):
-    """Value to GPy's jitter; gradient to central differences."""
     priors = GammaPriors().table(n_scales)
     theta = np.array([0.2, *[-0.5, -0.3, 0.4][:n_scales], -3.0])
     x, y = some_data()
@@ -167,8 +166,7 @@ def test_likelihood_is_that_of_gpy_and_its_gradient_that_of_differences(n_scales
 def test_optimum_is_that_of_gpy():
     """Under a flat prior the most probable parameters reach GPy's likelihood."""
     x, y = some_data()
-    theta = np.array([0.2, -0.5, -0.3, 0.4, -3.0])
-    _, reached = find_map(theta[None], x, y, 0.0, FLAT.table(3))
+    _, reached = find_map(np.array([0.2, -0.5, -0.3, 0.4, -3.0])[None], x, y, 0.0, FLAT.table(3))
     model = GPy.models.GPRegression(x.T, y[:, None], GPy.kern.RBF(3, ARD=True), noise_var=0.05)
     model.optimize(max_iters=2000)
     assert reached >= model.log_likelihood() - 1e-3
@@ -181,8 +179,7 @@ def test_map_is_stationary_and_starts_do_not_matter_much():
     start = np.log(priors[:, 0] / priors[:, 1])
     best, reached = find_map(start[None], x, y, 0.0, priors)
     log_posterior(best, squared_differences(x), y, 0.0, priors, gradient, -np.inf)
-    inside = (best > priors[:, 2]) & (best < priors[:, 3])
-    assert np.abs(gradient[inside]).max() < 1e-2
+    assert np.abs(gradient[(best > priors[:, 2]) & (best < priors[:, 3])]).max() < 1e-2
     key = Streams.first(1).key("starts")
     starts = np.array([start, *[random_start(priors, key, 0, 0, s) for s in range(3)]])
     assert find_map(starts, x, y, 0.0, priors)[1] >= reached - 1e-2

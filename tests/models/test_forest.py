@@ -41,8 +41,7 @@ def test_predictions_are_means_over_the_trees():
                 node = forest.left[t, node] + int(x[forest.feature[t, node]] > forest.threshold[t, node])
             values.append(forest.value[t, node])
         np.testing.assert_allclose([mean[i], deviation[i]], [np.mean(values), np.std(values)], atol=1e-12)
-    again = grow(KEY, X, Y, 5, 3, 4)
-    assert all((a == b).all() for a, b in zip(forest, again, strict=True))
+    assert all((a == b).all() for a, b in zip(forest, grow(KEY, X, Y, 5, 3, 4), strict=True))
 
 
 def test_it_learns_a_step():

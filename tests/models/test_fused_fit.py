@@ -176,8 +176,7 @@ def test_the_hook_sees_every_step(fit):
 
     found = fit(Training((10, 5), 20), data, strengths, KEY, networks, on_step)
     assert np.array_equal(seen[20], found.numpy())
-    early = fit(Training((10, 5), 7), data, strengths, KEY, networks)
-    assert np.array_equal(seen[7], early.numpy())
+    assert np.array_equal(seen[7], fit(Training((10, 5), 7), data, strengths, KEY, networks).numpy())
     assert (seen[1:].std(axis=(1, 2)) > 0).all()
     if fit is fit_networks:
         return
@@ -285,10 +284,8 @@ def test_a_group_that_does_not_fit_is_refused(monkeypatch):
 def digest() -> str:
     """Return the sum of the bits of some networks, one of each kernel."""
     data, networks = some_data(3, 4)
-    found = [
-        fit_fused(Training((10, 5), 200), data, np.full(4, 0.1), KEY, networks, kernel=kernel)
-        for kernel in (Lanes, Units)
-    ]
+    given = (Training((10, 5), 200), data, np.full(4, 0.1), KEY, networks)
+    found = [fit_fused(*given, kernel=kernel) for kernel in (Lanes, Units)]
     return " ".join(str(int(f.numpy().view(np.uint32).sum(dtype=np.uint64))) for f in found)
 
 
@@ -301,9 +298,8 @@ def test_code_for_256_bit_vectors_gives_the_same_bits_and_is_compiled_once(tmp_p
     environment = os.environ | paths | haswell
     said = []
     for _ in range(2):
-        ran = subprocess.run(
-            [sys.executable, __file__], env=environment, capture_output=True, text=True, timeout=300, check=True
-        )
+        options = {"env": environment, "capture_output": True, "text": True, "timeout": 300, "check": True}
+        ran = subprocess.run([sys.executable, __file__], **options)
         assert ran.stdout.strip() == digest()
         said.append([line for line in ran.stderr.splitlines() if "compiling" in line])
     assert len(said[0]) == 3

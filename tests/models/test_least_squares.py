@@ -20,8 +20,7 @@ def by_pseudo_inverse(features, live, counts, totals):
     """Return the estimates through the pseudo-inverse of V, one replication after the other."""
     means = np.zeros(live.shape)
     for r in range(len(live)):
-        used = counts[r] * ~np.isnan(totals[r])
-        v = (features[r].T * used) @ features[r]
+        v = (features[r].T * (counts[r] * ~np.isnan(totals[r]))) @ features[r]
         theta = np.linalg.pinv(v, rcond=1e-10, hermitian=True) @ features[r].T @ np.nan_to_num(totals[r])
         means[r] = np.where(live[r], features[r] @ theta, 0.0)
     return means

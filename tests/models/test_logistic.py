@@ -12,8 +12,7 @@ def data(seed: int, n_replications: int = 6, n_arms: int = 7, d: int = 3, most: 
     rng = np.random.default_rng(seed)
     features = rng.uniform(-1, 1, (n_replications, n_arms, d))
     counts = rng.integers(20, most, (n_replications, n_arms))
-    successes = rng.binomial(counts, expit(features @ rng.standard_normal(d))).astype(float)
-    return features, counts, successes
+    return features, counts, rng.binomial(counts, expit(features @ rng.standard_normal(d))).astype(float)
 
 
 def test_scores_are_those_of_statsmodels():

@@ -139,8 +139,7 @@ def test_xavier_bounds():
     for bias in (0.0, 1.0):
         for weights, biases in shape.layers(shape.xavier(KEY, names, bias)):
             before, after = weights.shape[1:]
-            reach = np.sqrt(6.0 / (before + after))
-            scaled = weights.numpy().ravel() / reach
+            scaled = weights.numpy().ravel() / np.sqrt(6.0 / (before + after))
             assert 0.9 < np.abs(scaled).max() <= 1.0 + 1e-6
             assert stats.kstest(scaled, "uniform", args=(-1.0, 2.0)).pvalue > 1e-4
             assert np.abs(biases.numpy()).max() <= bias / np.sqrt(before) + 1e-6
@@ -173,8 +172,7 @@ def test_linear_class_has_the_closed_form(objective, factor):
     row, features = np.zeros(3, dtype=np.int64), torch.tensor(x[None], dtype=torch.float32)
     data = FitData(features, row[:1], *known, *pool, row, np.tile(y, (3, 1)))
     training = Training((), steps=4000, learning_rate=0.003, minibatch=14, objective=objective, pool_minibatch=6)
-    networks = np.stack([row, np.arange(3)], axis=1)
-    found = fit_networks(training, data, strengths, KEY, networks).numpy()
+    found = fit_networks(training, data, strengths, KEY, np.stack([row, np.arange(3)], axis=1)).numpy()
     design = np.column_stack([x, np.ones(20)])
     known, mean = design[:14], design[14:].mean(axis=0)
     least_squares = np.linalg.lstsq(known, y, rcond=None)[0]

@@ -65,8 +65,7 @@ def test_features_that_do_not_matter_have_long_length_scales_and_noise_is_found(
     x = RNG.uniform(size=(200, 8))
     f = np.sin(5.0 * x[:, 0]) + np.cos(4.0 * x[:, 1])
     f = (f - f.mean()) / f.std()
-    y = np.sqrt(0.9) * f + np.sqrt(0.1) * RNG.standard_normal(200)
-    posterior = SmoothGP().fitted(x, y)
+    posterior = SmoothGP().fitted(x, np.sqrt(0.9) * f + np.sqrt(0.1) * RNG.standard_normal(200))
     assert posterior.scales[:2].max() * 3.0 < posterior.scales[2:].min()
     assert 0.05 < posterior.noise < 0.2
     mean, _, _ = posterior.at(x)

@@ -128,7 +128,6 @@ def test_failed_evaluations(policy):
 
 @pytest.mark.parametrize("acquisition", [UpperBound(), EstimatedMaximum()], ids=["ucb", "est"])
 def test_batches_of_one_are_sequential(acquisition):
-    """With B = 1, the batched policies of an acquisition are the sequential one."""
     problem, streams = hills(), Streams.first(5, instance="hills")
     expected = run(sequential(acquisition, 6, model=KNOWN), problem, streams)[1]
     for policy in policies(1, 6):
@@ -240,8 +239,7 @@ def test_a_small_region_is_taken_whole_and_filled_up():
     streams = Streams.first(3)
     for sampler in (GreedyMap(), DownUp(), Uniform(), ExactMap()):
         rule = KDpp(UpperBound(beta_scale=0.05), sampler, exclude_first=sampler == GreedyMap())
-        policy = batch_gp.BatchGP("few", 8, 8, rule, sharp)
-        state, found = run(policy, problem, streams)
+        state, found = run(batch_gp.BatchGP("few", 8, 8, rule, sharp), problem, streams)
         size, repeats = state.log[:, LOG.index("region")], state.log[:, LOG.index("repeats")]
         inside = size - rule.exclude_first * (size > 1)
         assert (size < 7).any()
@@ -286,8 +284,7 @@ def test_widths_count_evaluations_or_batches():
     for own, t, delta in ((policy, 5, 0.05), (policy.as_coded(), 2, np.exp(-3))):
         state = after(own, 2)
         own.ask(state)
-        expected = np.sqrt(2 * np.log(60 * t**2 * np.pi**2 / (6 * delta)))
-        np.testing.assert_allclose(state.log[:, 0], expected)
+        np.testing.assert_allclose(state.log[:, 0], np.sqrt(2 * np.log(60 * t**2 * np.pi**2 / (6 * delta))))
 
 
 def test_the_first_stage_ends_when_little_can_be_learned():
@@ -303,14 +300,11 @@ def test_the_first_stage_ends_when_little_can_be_learned():
             assert pick == arms[r, b]
             again.condition(np.where(np.arange(5) == r, pick, 0)[:, None], (np.arange(5) == r)[:, None].astype(int))
     coarse = GPModel.frozen(0.3, 1.0, 100.0)  # noise so large that nothing can be learned
-    quick = replace(policy, model=coarse)
-    state = after(quick, 1)
-    quick.ask(state)
-    assert not state.first_stage.any()
     slow = replace(policy, rounds=20, model=GPModel.frozen(0.01, 1.0, 1e-4))
-    state = after(slow, 7)
-    slow.ask(state)
-    assert not state.first_stage.any()
+    for own, rounds in ((replace(policy, model=coarse), 1), (slow, 7)):
+        state = after(own, rounds)
+        own.ask(state)
+        assert not state.first_stage.any()
 
 
 def test_estimates_of_the_maximum():
@@ -323,8 +317,7 @@ def test_estimates_of_the_maximum():
     assert maximum_by_integral(means, deviations, best) == pytest.approx(exact, abs=1e-3)
     draws = np.maximum((means + deviations * rng.standard_normal((200_000, 20))).max(axis=1), best)
     assert abs(draws.mean() - exact) < 4.5 * draws.std() / np.sqrt(200_000)
-    spread = np.sqrt(-0.5 / np.log(tail(best + 1.0)))
-    approximate = best + np.sqrt(np.pi / 2) * spread * tail(best)
+    approximate = best + np.sqrt(np.pi / 2) * np.sqrt(-0.5 / np.log(tail(best + 1.0))) * tail(best)
     assert estimate_maximum(means, deviations**2, best, False) == pytest.approx(approximate)
     for integral in (False, True):
         for variance in (1e-20, 1.0):
@@ -344,8 +337,7 @@ def test_local_penalty():
     x, gradient, ascent = np.array([0.4, 0.7]), np.empty(2), np.empty(2)
     squared = mean_gradient(x, seen, weights, lengthscales, 1.3, gradient, ascent)
     h = 1e-5 * np.eye(2)
-    numeric = [(mean(x + e) - mean(x - e)) / 2e-5 for e in h]
-    np.testing.assert_allclose(gradient, numeric, rtol=1e-6)
+    np.testing.assert_allclose(gradient, [(mean(x + e) - mean(x - e)) / 2e-5 for e in h], rtol=1e-6)
     other = [
         mean_gradient(x + s * e, seen, weights, lengthscales, 1.3, np.empty(2), np.empty(2)) for e in h for s in (1, -1)
     ]

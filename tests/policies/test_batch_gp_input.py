@@ -201,8 +201,7 @@ def failing(x: float, y: float) -> float:
 def test_one_point_of_a_batch_that_fails_is_marked_and_the_run_goes_on(number, model):
     """An exception, NaN and infinity: every batch is whole, each failure has its reason, the others teach."""
     policy = the_seven(5, 5, model=model)[number]
-    candidates = latin_hypercube(SPACE, 60, seed=3)
-    best = maximise(failing, candidates, policy, seed=1)
+    best = maximise(failing, latin_hypercube(SPACE, 60, seed=3), policy, seed=1)
     table = best.table
     assert table.groupby("batch").size().tolist() == [1, 5, 5, 5, 5, 5]
     small = (table["x"] < 0.2) | (table["y"] < 0.15)
@@ -321,8 +320,7 @@ def test_the_state_of_another_policy_has_no_room_for_the_batch():
     for policy in (*the_seven(40, 2), *others(40, 2)):
         own = replace(state)
         own.round = 1
-        with pytest.raises(ValueError, match=re.escape(message.format(0, 40))):
-            policy.ask(own)
+        refuses(lambda policy=policy, own=own: policy.ask(own), re.escape(message.format(0, 40)))
 
 
 @pytest.mark.parametrize(

@@ -86,8 +86,7 @@ def test_most_pulled_arm_is_drawn_among_the_most_pulled():
     """Uniform over the two that tie; the first of them in order."""
     pulls = np.tile([2, 5, 1, 5], (6000, 1))
     replications, spent = np.arange(6000), np.full(6000, 13)
-    drawn = most_pulled(pulls, False, np.uint64(3), replications, spent, 1)
-    counts = np.bincount(drawn[:, 0], minlength=4)
+    counts = np.bincount(most_pulled(pulls, False, np.uint64(3), replications, spent, 1)[:, 0], minlength=4)
     assert counts[[0, 2]].sum() == 0
     assert stats.binomtest(int(counts[1]), 6000).pvalue > 1e-3
     assert (most_pulled(pulls, True, np.uint64(3), replications, spent, 1) == 1).all()

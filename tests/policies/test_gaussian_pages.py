@@ -52,9 +52,8 @@ def test_batches_are_those_of_the_page(name):
             return uniform(key, r, turn(), number)
 
         def slope(x, seen, weights, lengthscale, signal, r=r, key=key, turn=turn):
-            return lipschitz_constant(
-                np.ascontiguousarray(x.T), seen, weights, lengthscale, signal, N_TRIED, key, r, turn()
-            )
+            columns = np.ascontiguousarray(x.T)
+            return lipschitz_constant(columns, seen, weights, lengthscale, signal, N_TRIED, key, r, turn())
 
         first, given = asked[0][r].tolist(), {}
         if name == "LP-UCB":

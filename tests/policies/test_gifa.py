@@ -38,8 +38,7 @@ def random_instance(seed: int, n_arms: int, n_features: int, gap: float = 0.0, n
     features = rng.standard_normal((n_arms, n_features))
     theta = rng.standard_normal(n_features) / np.sqrt(n_features)
     if gap:
-        order = np.argsort(-features @ theta)
-        features[order[:n_best]] += gap * theta / (theta @ theta)
+        features[np.argsort(-features @ theta)[:n_best]] += gap * theta / (theta @ theta)
     return LinearBandit(f"random {seed} {n_arms} {n_features} {gap}", features, theta, SIGMA)
 
 
@@ -58,9 +57,8 @@ def every_mixture(index: str) -> list[Gifa]:
     linear = index in FEATURE_INDICES
     selections = ("largest_variance", "both", "greedy", "optimised") if linear else ("largest_variance", "both")
     thresholds = ("heuristic", "eq2", "lucb1")
-    mixtures = product(
-        (False, True), (False, True), selections, ("lucb", "ugape"), (True, False) if linear else (True,), (False, True)
-    )
+    either, starts = (False, True), (True, False) if linear else (True,)
+    mixtures = product(either, either, selections, ("lucb", "ugape"), starts, either)
     names = ("by_gap_index", "challenged_by_mth", "selection", "stop", "initialise", "stale_pair")
     found = []
     for n, parts in enumerate(mixtures):
@@ -75,8 +73,7 @@ def test_every_mixture_pulls_the_same_arms_as_the_naive_algorithm(index):
     """All 320 combinations of the parts on five arms; some stop, some are cut. More replications are below."""
     mixtures = every_mixture(index)
     cap = {"paired": 50, "individual": 90, "classical": 140, "classical_paired": 70}[index]
-    stopped = [assert_judged(policy, EASY, 1, cap) for policy in mixtures]
-    assert 0 < sum(stopped) < len(mixtures)
+    assert 0 < sum(assert_judged(policy, EASY, 1, cap) for policy in mixtures) < len(mixtures)
 
 
 PRESETS = {
@@ -187,15 +184,12 @@ def test_recursion_in_arm_space_stays_with_the_direct_solution(problem, rho):
     np.testing.assert_allclose(gram, expected_gram, rtol=0, atol=1e-9)
     np.testing.assert_allclose(means, expected_means, rtol=0, atol=1e-9)
     off_diagonal = ~np.eye(n_arms, dtype=bool)
-    variance, expected = (
-        (np.diag(g)[:, None] + np.diag(g)[None, :] - 2 * g)[off_diagonal] for g in (gram, expected_gram)
-    )
+    variance, expected = ((np.diag(g)[:, None] + np.diag(g) - 2 * g)[off_diagonal] for g in (gram, expected_gram))
     np.testing.assert_allclose(variance, expected, rtol=1e-6)
 
 
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 50), uses_features=st.booleans())
 def test_one_request_for_n_pulls_teaches_as_much_as_n_requests(seed, n, uses_features):
-    """The estimates depend on the counts and sums alone."""
     rng = np.random.default_rng(seed)
     features = rng.standard_normal((4, 3))
     start = features @ features.T / 0.1 if uses_features else np.diag(np.full(4, np.inf))
@@ -215,8 +209,7 @@ def test_padding_and_failed_evaluations_teach_nothing():
     with_failures, without = (policy.start(arms, Streams.first(2, seed=1)) for _ in range(2))
     asked = Ask(np.array([[0, 1, 2], [1, 2, 3]]), np.array([[1, 0, 2], [1, 1, 1]]))
     policy.tell(with_failures, asked, np.array([[np.nan, 7.0, 1.0], [0.5, np.nan, np.nan]]))
-    kept = Ask(np.array([[2], [1]]), np.array([[2], [1]]))
-    policy.tell(without, kept, np.array([[1.0], [0.5]]))
+    policy.tell(without, Ask(np.array([[2], [1]]), np.array([[2], [1]])), np.array([[1.0], [0.5]]))
     for name in ("gram", "means", "pulls"):
         np.testing.assert_array_equal(getattr(with_failures, name), getattr(without, name))
 
@@ -285,8 +278,7 @@ def test_lemma_9_bounds_the_mth_largest_index_of_an_arm_that_is_not_among_the_be
     """If every index bounds its gap, the m-th largest over j != i is at least mu_m - mu_i, for i outside the best."""
     gram, estimated, _, paired, x, m = some_state(drawn)
     mu = x @ np.random.default_rng(drawn[0] + 1).standard_normal(x.shape[1])
-    arms = range(len(mu))
-    pairs = [(j, i) for j, i in product(arms, repeat=2) if i != j]
+    pairs = [(j, i) for j, i in product(range(len(mu)), repeat=2) if i != j]
     width = {p: gifa_round.gap_index(gram, np.zeros(len(mu)), 1.0, paired, *p) for p in pairs}
     scale = max(max((mu[j] - mu[i] - estimated[j] + estimated[i]) / width[j, i] for j, i in pairs), 0.0) + 1e-9
     for i in np.argsort(-mu)[m:]:
@@ -307,8 +299,7 @@ def test_confidence_event_and_lemmas_4_and_5_on_whole_runs():
         if not state.initialised:
             return
         n_rounds += 1
-        t = state.pulls.sum(axis=1)
-        c = state.threshold(t.astype(float))
+        c = state.threshold(state.pulls.sum(axis=1).astype(float))
         for r, (b, k) in enumerate(state.pair):
             width = np.sqrt(np.diag(state.gram[r])[:, None] + np.diag(state.gram[r])[None, :] - 2 * state.gram[r])
             indices = state.means[r][:, None] - state.means[r][None, :] + c[r] * SIGMA * width
@@ -361,8 +352,8 @@ def test_presets_are_the_rows_of_table_1():
     assert parts(Ugape(2)) == ("classical", True, False, "ugape", True)
     assert parts(MLinGape(2)) == ("paired", False, False, "lucb", True)
     assert parts(LinGifa(2)) == ("paired", True, True, "ugape", False)
-    assert LinGifa(2, label="x", stop="lucb").label == "x"
-    assert LinGifa(2, label="x", stop="lucb").stop == "lucb"
+    changed = LinGifa(2, label="x", stop="lucb")
+    assert (changed.label, changed.stop) == ("x", "lucb")
     assert [p(2).threshold for p in (Lucb, Ugape, MLinGape, LinGifa)] == ["lucb1", "lucb1", "eq2", "eq2"]
 
 
@@ -371,12 +362,13 @@ def test_as_coded_is_a_set_of_named_deviations():
     for policy in (Lucb(2), Ugape(2), MLinGape(2), LinGifa(2)):
         assert policy.as_coded().stale_pair
         assert not policy.stale_pair
-    as_coded = MLinGape(2).as_coded()
-    assert (as_coded.regulariser, as_coded.threshold_regulariser) == (1.0, PAPER_REGULARISER)
-    assert not as_coded.index_time_ahead
-    as_coded = LinGifa(2).as_coded()
-    assert (as_coded.regulariser, as_coded.threshold_regulariser) == (None, None)
-    assert as_coded.index_time_ahead
+    for policy, regularisers, ahead in (
+        (MLinGape(2), (1.0, PAPER_REGULARISER), False),
+        (LinGifa(2), (None, None), True),
+    ):
+        as_coded = policy.as_coded()
+        assert (as_coded.regulariser, as_coded.threshold_regulariser) == regularisers
+        assert as_coded.index_time_ahead is ahead
     assert replace(Lucb(2).as_coded(), stale_pair=False) == Lucb(2)
     for policy in (Lucb(2), MLinGape(2), MLinGape(2, threshold_regulariser=0.1), LinGifa(2)):
         assert policy.as_coded().as_coded() == policy.as_coded()
@@ -439,10 +431,8 @@ def test_features_help_when_arms_share_them():
     """Ten arms in two dimensions: m-LinGapE needs fewer pulls than LUCB with the same threshold."""
     problem = random_instance(21, 10, 2, gap=0.5)
     streams = Streams.first(40, seed=SEED, instance=problem.label)
-    linear, classical = (
-        np.log(rows(policy, problem, streams)["pulls"])
-        for policy in (MLinGape(1, threshold="heuristic"), Lucb(1, threshold="heuristic"))
-    )
+    policies = (MLinGape(1, threshold="heuristic"), Lucb(1, threshold="heuristic"))
+    linear, classical = (np.log(rows(policy, problem, streams)["pulls"]) for policy in policies)
     assert stats.ttest_rel(linear, classical, alternative="less").pvalue < 1e-3
 
 
@@ -460,8 +450,8 @@ def test_thresholds_have_the_quoted_size():
     """C^2; with sqrt(lambda) S / sigma, lambda = sigma / 20, as printed, 51.6 becomes 55.5 (N = 3, t = 3000)."""
     for n_arms, n_best, t, expected in ((4, 2, 3000, 51.6), (4, 2, 10_000, 55.3), (3, 1, 4000, 36.6)):
         assert squared(eq2(n_arms, n_best), t) == pytest.approx(expected, abs=0.05)
-    printed = eq2(4, 2)(np.array([3000.0])) - np.sqrt(PAPER_REGULARISER) / 0.5 + np.sqrt(0.5 / 20) / 0.5
-    assert float(printed[0] ** 2) == pytest.approx(55.5, abs=0.05)
+    printed = np.sqrt(squared(eq2(4, 2), 3000)) - np.sqrt(PAPER_REGULARISER) / 0.5 + np.sqrt(0.5 / 20) / 0.5
+    assert printed**2 == pytest.approx(55.5, abs=0.05)
     assert squared(lucb1_threshold(4, 0.05), 10_000) == pytest.approx(82.9, abs=0.05)
     assert squared(heuristic_threshold(0.05), 10_000) == pytest.approx(10.5, abs=0.15)
 
@@ -472,13 +462,8 @@ def test_thresholds_follow_their_formulas(delta):
     arms, sigma, rho, bound = Arms(np.array([[3.0, 4.0], [0.0, 1.0], [1.0, 1.0]])), 0.3, 0.2, 2.0
     t = np.array([1.0, 77.0, 1e5])
     written = np.sqrt(2 * np.log(1 / delta) + 2 * np.log(1 + (t + 1) * 25 / (rho * 2))) + np.sqrt(rho) / sigma * bound
-    expected = {
-        "heuristic": np.sqrt(2 * np.log((np.log(t) + 1) / delta)),
-        "eq2": written,
-        "lucb1": np.sqrt(2 * np.log(5 * 3 * t**4 / (4 * delta))),
-    }
-    for name, value in expected.items():
-        threshold = make_threshold(name, arms, delta=delta, sigma=sigma, regulariser=rho, norm_bound=bound)
-        np.testing.assert_allclose(threshold(t), value, rtol=1e-12)
-    others = {"delta": 0.05, "sigma": 0.5, "regulariser": 1.0, "norm_bound": 1.0}
-    refuses(lambda: make_threshold("eq3", arms, **others), "must be one of heuristic, eq2, lucb1, got 'eq3'")
+    heuristic, lucb1 = np.sqrt(2 * np.log((np.log(t) + 1) / delta)), np.sqrt(2 * np.log(5 * 3 * t**4 / (4 * delta)))
+    settings = {"delta": delta, "sigma": sigma, "regulariser": rho, "norm_bound": bound}
+    for name, value in (("heuristic", heuristic), ("eq2", written), ("lucb1", lucb1)):
+        np.testing.assert_allclose(make_threshold(name, arms, **settings)(t), value, rtol=1e-12)
+    refuses(lambda: make_threshold("eq3", arms, **settings), "must be one of heuristic, eq2, lucb1, got 'eq3'")

@@ -176,9 +176,7 @@ def test_grids_keep_the_contract_of_a_policy(policy):
 
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda p: p.label)
 def test_failed_evaluations_cost_budget_and_teach_nothing(policy):
-    bandit = reward_function("f1")
-    streams = Streams.first(2)
-    state, n = policy.start(bandit.partition, streams), 0
+    state, n = policy.start(reward_function("f1").partition, Streams.first(2)), 0
     while True:
         asked = policy.ask(state)
         if policy.finished(state).all():

@@ -82,8 +82,7 @@ PAGES = {
 def test_pages_with_their_own_designs_pull_the_same_arms(name, n_arms, d):
     """12 runs each; fewer and more features than arms."""
     (policy, page, others), problem = PAGES[name], sphere(n_arms, n_arms, d)
-    streams = Streams(0, problem.label, np.arange(12))
-    same_runs(page, policy, problem, streams, draws=with_orders, **others)
+    same_runs(page, policy, problem, Streams(0, problem.label, np.arange(12)), draws=with_orders, **others)
 
 
 def test_the_page_with_a_logistic_model_pulls_the_same_arms():
@@ -123,23 +122,19 @@ def test_stages_and_what_they_leave():
 def test_as_coded_loses_stages_and_overspends_by_rounding_up():
     """Facts of the authors' code: K = 3 uses half its budget; ceilings spend more than the stage's budget."""
     problem = sphere(0, 3, 2)
-    uniform = Gse(40, spends_remainder=True, rounds_down=True)
-    assert (run(uniform, problem, 5)["pulls"] == 20).all()
+    assert (run(Gse(40, spends_remainder=True, rounds_down=True), problem, 5)["pulls"] == 20).all()
     problem = sphere(1, 64, 10)
-    rows = run(Gse(100, allocation="g-optimal").as_coded(), problem, 5)
-    assert (rows["pulls"] > 150).all()
+    assert (run(Gse(100, allocation="g-optimal").as_coded(), problem, 5)["pulls"] > 150).all()
     assert (run(Gse(100, allocation="g-optimal"), problem, 5)["pulls"] == 96).all()
 
 
 def test_independent_arms_make_every_allocation_sequential_halving():
     """Linearly independent arms and budgets that divide: uniform, G-optimal, Wynn and greedy are the same."""
     problem = LinearBandit("basis", np.eye(8), np.linspace(1, 0, 8), 1.0)
-    found = {
-        a: run(Gse(8 * 3 * 5, label="GSE", allocation=a), problem, 200)
-        for a in ("uniform", "g-optimal", "wynn", "greedy")
-    }
-    for rows in found.values():
-        np.testing.assert_array_equal(rows["arm"], found["uniform"]["arm"])
+    policies = (Gse(8 * 3 * 5, label="GSE", allocation=a) for a in ("uniform", "g-optimal", "wynn", "greedy"))
+    uniform, *others = (run(policy, problem, 200)["arm"] for policy in policies)
+    for arms in others:
+        np.testing.assert_array_equal(arms, uniform)
 
 
 def test_more_budget_less_error_and_the_bound_holds():
@@ -181,8 +176,7 @@ def test_failed_evaluations_teach_nothing_and_cost_their_pulls():
     policy = Gse(40)
     state = policy.start(Arms(np.eye(4)), Streams.first(2))
     asked = policy.ask(state)
-    totals = asked.counts * np.where(asked.arms == 1, np.nan, asked.arms.astype(float))
-    policy.tell(state, asked, totals)
+    policy.tell(state, asked, asked.counts * np.where(asked.arms == 1, np.nan, asked.arms.astype(float)))
     assert state.live.tolist() == [[False, False, True, True]] * 2
     assert (state.spent == 20).all()
 
@@ -231,8 +225,7 @@ def test_the_schedule_of_od_linbai():
 @pytest.mark.parametrize(("n_arms", "pulls"), [(8, 106), (16, 149), (32, 240)])
 def test_the_leaked_schedule_of_od_linbai_spends_what_the_authors_code_spends(n_arms, pulls):
     """Two stages, with m of the true rank: 7 x 8 + 2 x 25, 15 x 5 + 2 x 37, 31 x 4 + 2 x 58 pulls."""
-    problem = adaptive_instance(n_arms)
-    rows = run(OdLinBai(20 * n_arms, schedule_dimension=4).as_coded(), problem, 100)
+    rows = run(OdLinBai(20 * n_arms, schedule_dimension=4).as_coded(), adaptive_instance(n_arms), 100)
     assert (rows["pulls"] == pulls).all()
 
 

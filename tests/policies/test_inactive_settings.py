@@ -179,8 +179,7 @@ def problems(name: str, setting: str) -> tuple[Problem, ...]:
     """Return what a constructor's policy searches."""
     if setting in ("stop", "index_time_ahead"):
         return STOPPING
-    hints = get_type_hints(type(made(name, {}).policy).start)
-    return CELLS if hints["arms"] is Partition else ARMS
+    return CELLS if get_type_hints(type(made(name, {}).policy).start)["arms"] is Partition else ARMS
 
 
 def outcome(policy: Any, problem: Problem, digits: bool = False) -> Any:

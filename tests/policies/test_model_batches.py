@@ -53,8 +53,7 @@ def test_no_arm_comes_twice(policy):
 def test_the_bound_is_taken_one_after_the_other():
     """Each place against the posterior with those before it known at their mean."""
     policy, state = POLICIES["gp"], told(POLICIES["gp"], range(20))
-    posterior = policy.posterior(state, 0)
-    believer, chosen = Believer(posterior, UNIFORM * X, 4), []
+    believer, chosen = Believer(policy.posterior(state, 0), UNIFORM * X, 4), []
     for _ in range(4):
         bound = believer.means + policy.beta * np.sqrt(believer.variances)
         bound[[*range(20), *chosen]] = -np.inf
@@ -69,8 +68,7 @@ def test_hits_are_the_largest_probabilities(first, monkeypatch):
     monkeypatch.setattr(smooth_gp, "_FIRST", first)
     policy, state = POLICIES["hits"], told(POLICIES["hits"], range(20))
     mean, deviation = policy.outputs(state, 0)
-    threshold = expected_quantile(mean, deviation, 0.05)
-    chance = ndtr((mean - threshold) / deviation)
+    chance = ndtr((mean - expected_quantile(mean, deviation, 0.05)) / deviation)
     assert chance.sum() == pytest.approx(3.0, abs=1e-6)
     assert set(policy.ask(state).arms[0]) == set(20 + np.argsort(-chance[20:])[:4])
 

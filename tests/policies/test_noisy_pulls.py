@@ -56,8 +56,7 @@ def test_the_xy_design_is_within_its_tolerance_of_a_general_solver(seed):
     def largest(w):
         return np.einsum("vi,ij,vj->v", directions, np.linalg.inv((z.T * w) @ z), directions).max()
 
-    assert found == pytest.approx(largest(weights))
-    assert weights.sum() == pytest.approx(1.0)
+    assert (found, weights.sum()) == (pytest.approx(largest(weights)), pytest.approx(1.0))
     # the epigraph form: the least t with every variance at most t
     judge = optimize.minimize(
         lambda v: v[9],
@@ -156,8 +155,7 @@ def test_p1_rage_is_a_loop_over_epochs_and_virtual_phases(seed):
 
     def pairwise(arms):
         weights = np.empty(n_arms)
-        rho = xy_design(z, pairs(z[arms]), weights)
-        return rho, weights
+        return xy_design(z, pairs(z[arms]), weights), weights
 
     n_epochs = int(np.ceil(np.log2(pairwise(np.arange(n_arms))[0])))
     assert len(log) == n_epochs
@@ -241,8 +239,7 @@ def test_od_linbai_on_soares_instance_is_what_its_last_stage_can_tell(budget):
     """Two arms are left, with half of m pulls each: Phi(gap / sqrt(2 / ceil(m / 2))); .531, .554 and .570."""
     m, sizes = schedule(11, 10, budget)
     assert sizes == [5, 3, 2, 1]
-    gap = 2 * (1 - np.cos(0.1))
-    judge = stats.norm.cdf(gap / np.sqrt(2 / np.ceil(m / 2)))
+    judge = stats.norm.cdf(2 * (1 - np.cos(0.1)) / np.sqrt(2 / np.ceil(m / 2)))
     assert abs(share(OdLinBai(budget), 20_000) - judge) < 4 * np.sqrt(judge * (1 - judge) / 20_000)
 
 

@@ -16,6 +16,7 @@ from bestarm.interface import Arms, Ask
 from bestarm.models import fused_fit, mlp_fit
 from bestarm.policies.batch_search import RandomBatch, random_order, top_batch
 from bestarm.policies.linear.linear_oae import LinearGreedy, LinearOae
+from bestarm.policies.networks import oae
 from bestarm.policies.networks.oae import Oae
 from bestarm.policies.networks.oae_ensemble import EnsembleSearch, label_noise
 from bestarm.policies.networks.oae_sequential import EnsembleSeqB, SeqB, sequential_batch
@@ -95,8 +96,7 @@ def test_random_batch_has_its_exact_law():
         found = (~good[:, :t]).all(axis=1).mean()
         assert abs(found - expected) < 4.5 * np.sqrt(expected * (1 - expected) / n)
     for place in (0, 5):
-        counts = np.bincount(arms[:, place], minlength=n_arms)
-        assert stats.chisquare(counts).pvalue > 1e-4
+        assert stats.chisquare(np.bincount(arms[:, place], minlength=n_arms)).pvalue > 1e-4
 
 
 def test_label_noise_is_normal_and_fresh():
@@ -114,15 +114,13 @@ def test_label_noise_is_normal_and_fresh():
 
 
 def test_seqb_of_single_arms_is_meanopt():
-    """Batches of one under one label: the same arms, bit for bit."""
     settings = SMALL | {"batch": 1, "rounds": 8, "label": "one", "optimism": 0.1}
     np.testing.assert_array_equal(batches(SeqB(**settings), line()), batches(Oae(**settings), line()))
 
 
 def test_a_broken_fit_within_a_sequential_batch_is_noticed():
     """Outputs that are no numbers at any place leave no scores, by which such runs are told."""
-    policy = SeqB("SeqB", **SMALL, optimism=0.1)
-    state = after_one_batch(policy, line())
+    state = after_one_batch(SeqB("SeqB", **SMALL, optimism=0.1), line())
     hope = np.random.default_rng(0).standard_normal((3, 20))
 
     def predict(virtual, place, labelled):
@@ -136,29 +134,30 @@ def test_a_broken_fit_within_a_sequential_batch_is_noticed():
     np.testing.assert_array_equal(state.scores[rows, chosen[[0, 2]]], hope[rows, chosen[[0, 2]]] + np.arange(3))
 
 
-def test_networks_of_a_batch(monkeypatch):
-    """2b - 1 for SeqB, M b for its ensemble, M for an ensemble, one for MeanOpt; no name is used twice."""
-    from bestarm.policies.networks import oae
-
-    names = []
+@pytest.fixture
+def fits(monkeypatch):
+    """Return a list to which every fit adds its data and the names of its networks."""
+    found, fit = [], oae.fit_networks
 
     def spy(training, data, optimism, key, networks):
-        names.append(networks[data.row == 0])
+        found.append((data, networks))
         return fit(training, data, optimism, key, networks)
 
-    fit = oae.fit_networks
     monkeypatch.setattr(oae, "fit_networks", spy)
+    return found
+
+
+def test_networks_of_a_batch(fits):
+    """2b - 1 for SeqB, M b for its ensemble, M for an ensemble, one for MeanOpt; no name is used twice."""
     for policy, expected in zip(policies(rounds=3)[6:], (3, 3, 2 * 3 - 1, 3 * 3), strict=True):
-        names.clear()
+        fits.clear()
         batches(policy, line())
-        found = np.concatenate(names)
+        found = np.concatenate([networks[data.row == 0] for data, networks in fits])
         assert (len(found), len(np.unique(found, axis=0))) == (2 * expected, len(found))
 
 
 def test_a_processor_without_the_kernel_searches_by_torch(monkeypatch, caplog):
     """The same batches as with Torch's own fits, and a line of the log for each of the two kernels."""
-    from bestarm.policies.networks import oae
-
     policy, problem = Oae("MeanOpt", **SMALL, optimism=0.1), line()
     with monkeypatch.context() as patched:
         patched.setattr(oae, "fit_networks", mlp_fit.fit_networks)
@@ -177,8 +176,7 @@ def test_optimism_0_is_greedy():
     greedy = batches(Oae("one", **SMALL), line())
     for objective in ("sum", "hinge", "softmax"):
         np.testing.assert_array_equal(batches(Oae("one", **SMALL, objective=objective), line()), greedy)
-    first = batches(SeqB("one", **SMALL), line())[:, 3]
-    np.testing.assert_array_equal(first, greedy[:, 3])
+    np.testing.assert_array_equal(batches(SeqB("one", **SMALL), line())[:, 3], greedy[:, 3])
 
 
 def test_failed_evaluations_use_the_arm_up_and_teach_nothing():
@@ -226,8 +224,7 @@ def test_a_device_that_is_not_there(monkeypatch):
     """Refused by every search, whether it trains networks or not."""
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     for make in (RandomBatch, Oae, SeqB, LinearOae, LinearGreedy):
-        with pytest.raises(ValueError, match="Torch finds no GPU here; set device to 'cpu'"):
-            make("far", 3, 2, device="cuda")
+        refuses(lambda make=make: make("far", 3, 2, device="cuda"), "Torch finds no GPU here; set device to 'cpu'")
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="Torch finds no GPU here to search on")
@@ -248,8 +245,7 @@ def test_ties_are_broken_at_random():
     order = np.random.default_rng(0).random((n, 10))
     available = np.ones((n, 10), dtype=bool)
     available[:, 3] = False
-    chosen = top_batch(np.zeros((n, 10)), available, order, 2)
-    counts = np.bincount(chosen.ravel(), minlength=10)
+    counts = np.bincount(top_batch(np.zeros((n, 10)), available, order, 2).ravel(), minlength=10)
     assert counts[3] == 0
     assert np.abs(np.delete(counts, 3) / n - 2 / 9).max() < 4.5 * np.sqrt(2 / 9 * 7 / 9 / n)
     x = np.zeros((20, 1))
@@ -271,14 +267,12 @@ def test_top_batch_puts_nan_last_but_before_what_is_gone():
 def test_divergence_is_told_and_chooses_all_the_same():
     """A step size beyond reason: the flag is up, the arms are valid; the next batch starts with the flag down."""
     policy = Oae("wild", **(SMALL | {"steps": 300}), optimism=100.0, objective="hinge", learning_rate=10.0)
-    problem = line()
-    state = after_one_batch(policy, problem)
+    state = after_one_batch(policy, line())
     asked = policy.ask(state)
     assert state.diverged.any()
     assert all(len(set(row)) == 3 for row in asked.arms)
     assert np.take_along_axis(state.available, asked.arms, axis=1).all()
-    calm = Oae("calm", **SMALL)
-    calm.ask(state)
+    Oae("calm", **SMALL).ask(state)
     assert not state.diverged.any()
 
 
@@ -405,21 +399,13 @@ def test_runs_go_on_for_some_batches_and_where_rewards_are_drawn():
     assert (searched[25:] < 10).all()
 
 
-def test_networks_are_fitted_for_the_runs_that_go_on(monkeypatch):
-    from bestarm.policies.networks import oae
-
-    fitted, fit = [], oae.fit_networks
-
-    def spy(training, data, optimism, key, networks):
-        fitted.append(len(networks))
-        return fit(training, data, optimism, key, networks)
-
-    monkeypatch.setattr(oae, "fit_networks", spy)
+def test_networks_are_fitted_for_the_runs_that_go_on(fits):
     problem = landscape("OneHillValleyOneDim", 40).take(np.arange(5))
     rows = watched_rows(BatchObserver(Oae("Greedy", **SMALL | {"rounds": 14}), problem, until=QUANTILE), problem, 5)
     searched = rows[rows["reward"].notna()].groupby("replication")["round"].max()
     without_a_model = 2 if (searched == 14).any() else 1  # the first batch, and the one arm that is left
-    assert sum(fitted) == (searched - 1).sum() - (without_a_model - 1) * (searched == 14).sum()
+    fitted = sum(len(networks) for _, networks in fits)
+    assert fitted == (searched - 1).sum() - (without_a_model - 1) * (searched == 14).sum()
 
 
 test_an_impossible_end_of_a_run_is_refused = refused(

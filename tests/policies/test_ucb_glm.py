@@ -39,7 +39,6 @@ def random_data(seed: int, n_arms: int, d: int, most: int) -> tuple[np.ndarray, 
 @example(seed=3013236045, n_arms=2, d=4, most=36, start=-10.427135212517229, ridge=3.0)
 @given(**SHAPES, most=st.integers(1, 40), start=st.floats(-30, 30), ridge=st.sampled_from([1e-4, 0.1, 3.0]))
 def test_estimate_is_the_stationary_point_from_any_start(seed, n_arms, d, most, start, ridge):
-    """The gradient vanishes, separated or not, and the start does not matter."""
     x, counts, totals = random_data(seed, n_arms, d, most)
     theta, other = np.zeros(d), np.full(d, start)
     fit_logistic(x, counts, totals, ridge, theta)
@@ -56,9 +55,8 @@ def test_estimate_is_that_of_statsmodels():
     theta = np.zeros(3)
     n_steps = fit_logistic(x, counts, totals, 1e-10, theta)
     used = counts > 0
-    fitted = sm.GLM(np.column_stack([totals, counts - totals])[used], x[used], family=sm.families.Binomial()).fit(
-        tol=1e-12
-    )
+    outcomes = np.column_stack([totals, counts - totals])[used]
+    fitted = sm.GLM(outcomes, x[used], family=sm.families.Binomial()).fit(tol=1e-12)
     np.testing.assert_allclose(theta, fitted.params, atol=1e-7)
     assert n_steps < 12
     assert fit_logistic(x, counts, totals, 1e-10, theta) == 1  # a warm start at the solution
@@ -74,8 +72,7 @@ def test_independent_arms_have_their_logits_and_separated_ones_finite_estimates(
     assert fit_logistic(np.eye(2), np.array([9.0, 9]), np.array([9.0, 0]), 1e-4, theta) < 50
     np.testing.assert_allclose(theta[0], -theta[1], rtol=1e-8)
     assert 5 < theta[0] < 15
-    p = expit(-theta[0])
-    assert 9 * p == pytest.approx(1e-4 * theta[0], rel=1e-6)
+    assert 9 * expit(-theta[0]) == pytest.approx(1e-4 * theta[0], rel=1e-6)
 
 
 @settings(max_examples=60)
@@ -177,8 +174,7 @@ def test_lost_first_pass_is_made_up_by_random_pulls():
     state, pulled = policy.start(problem.arms, streams), np.zeros((40, 5), dtype=np.int64)
     asked = policy.ask(state)
     policy.tell(state, asked, np.full(asked.arms.shape, np.nan))
-    first = policy.ask(state)
-    assert set(first.arms[:, 0]) == set(range(5))
+    assert set(policy.ask(state).arms[:, 0]) == set(range(5))
     while not policy.finished(state).all():
         asked = policy.ask(state)
         policy.tell(state, asked, problem.rewards(asked, pulled, streams))
@@ -192,8 +188,7 @@ def test_equal_arms_tie():
     problem = BernoulliBandit("twins", np.concatenate([base.features, base.features]), base.theta)
     policy = UcbGlm(40, alpha=1.0, opening="each_arm")
     run = drive(policy, problem, Streams.first(400, seed=SEED, instance="twins"))
-    first = np.array([p[6] for p in run.pulls])
-    assert stats.binomtest(int((first < 3).sum()), 400).pvalue > 1e-3
+    assert stats.binomtest(int((np.array([p[6] for p in run.pulls]) < 3).sum()), 400).pvalue > 1e-3
     answers = run.recommended[:, 0] < 3
     assert stats.binomtest(int(answers.sum()), 400).pvalue > 1e-3
 

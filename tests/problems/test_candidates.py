@@ -26,9 +26,8 @@ def test_sobol_balances_halves_and_a_grid_is_its_cells():
     """64 scrambled Sobol points put 32 in each half; a grid of 9 in 2 dimensions has the centres of 3 x 3 cells."""
     assert ((unit_points(64, 4, "sobol", 3) < 0.5).sum(axis=0) == 32).all()
     grid = unit_points(9, 2, "grid", 0)
-    assert sorted(map(tuple, grid.round(6))) == [
-        (a, b) for a in (0.166667, 0.5, 0.833333) for b in (0.166667, 0.5, 0.833333)
-    ]
+    levels = (0.166667, 0.5, 0.833333)
+    assert sorted(map(tuple, grid.round(6))) == [(a, b) for a in levels for b in levels]
 
 
 def test_values_obey_their_settings():
@@ -46,8 +45,7 @@ def test_values_obey_their_settings():
 
 def test_features_are_in_the_unit_cube_and_options_at_distance_one():
     """Three numbers and three options make six columns; two options differ by 1 in distance, two bounds by 1."""
-    candidates = latin_hypercube(SPACE, 300, seed=1)
-    features = candidates.arms.features
+    features = latin_hypercube(SPACE, 300, seed=1).arms.features
     assert features.shape == (300, 6)
     assert features.min() >= 0
     assert features.max() <= 1

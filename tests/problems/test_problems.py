@@ -122,8 +122,7 @@ def test_padding_costs_no_pull_and_gives_no_reward():
 def test_recorded_rewards_are_drawn_with_equal_frequency():
     """Each of the five entries of a column with chance 1/5 (chi-square); the sum of n pulls adds n entries."""
     n = 5000
-    singles = pull(TABLE, [2], n_replications=n)[:, 0]
-    values, counts = np.unique(singles, return_counts=True)
+    values, counts = np.unique(pull(TABLE, [2], n_replications=n)[:, 0], return_counts=True)
     np.testing.assert_array_equal(values, TABLE.table[:, 2])
     assert stats.chisquare(counts).pvalue > 1e-3
     np.testing.assert_array_equal(TABLE.means, [TABLE.table.mean(axis=0)])

@@ -252,7 +252,7 @@ def test_a_table_of_symbols_can_be_given(lab, hgnc, monkeypatch, capsys):
     shown = lab.says(capsys, *other, str(hgnc), policy="random")
     assert "1 outdated symbols mapped by HGNC's table (OLD1 is NEW1)." in shown
     shown = lab.says(capsys, *other, str(lab.folder / "none.tsv"), policy="random", status=2)
-    assert "No such file or directory" in shown
+    assert "there is no file" in shown
 
 
 @pytest.mark.skipif(not registry.available(TABLE), reason="HGNC's table is not here")

@@ -237,6 +237,8 @@ def test_a_plate_has_its_wells_in_order_without_those_kept_free(lab):
     columns = "plate well gene phenotype predicted uncertainty novelty nearest why"
     assert " ".join(lab.plate(1).columns) == columns
     assert (lab.plate(1)["phenotype"] == "").all()
+    assert lab.suggest("--keep-free", "A02", policy="random") == 2, "the file has other wells"
+    assert lab.suggest("--keep-free", "A01,A03", policy="random") == 0
 
 
 def test_components_take_the_place_of_features(lab):

@@ -188,6 +188,9 @@ def solve(z: FloatArray, weights: FloatArray, rule: int, tolerance: float, max_s
         if leverage[s] <= (1.0 + tolerance) * d:
             break
         chosen, goes_on = s, True
+        if d == 1 and rule == D_OPTIMAL:  # the exact step is 1: all weight to the farthest arm
+            weights[:], weights[s] = 0.0, 1.0
+            break
         # gamma: exact for the determinant, predetermined, or exact (or best on a grid) for the largest leverage
         if rule == D_OPTIMAL:
             chosen, step = _d_step(weights, leverage, s, d)

@@ -41,6 +41,8 @@ class Campaign:
 
         A folder that was made for it goes again where nothing was written.
         """
+        if self.folder.is_file():
+            raise ValueError(f"{self.folder} is a file; name a folder by --campaign.")
         is_new = not self.folder.exists()
         self.folder.mkdir(parents=True, exist_ok=True)
         with hold_lock(self.folder / ".lock", patience=0.0) as got:

@@ -22,6 +22,7 @@ from bestarm.search.next_batch import Plan, recomputed_batches
 from bestarm.search.parser import SCREEN_POLICY
 from bestarm.search.replay import chance, hits_of, replay, summary
 from bestarm.search.rounds import Round, Values, known_at, reward, same
+from bestarm.search.table_files import read_table_file
 from bestarm.search.tables import averaged, counted, listed, read_wells
 
 
@@ -138,7 +139,7 @@ def _phenotypes(
             raise ValueError(f"{path}: {plan.choice.name} cannot weigh phenotypes by sem, sd or n; {remedy}")
     if to_come := [gene for gene in to_come if gene not in failed and gene]:
         notes.append(f"{Path(path).name}: {counted(len(to_come), 'well')} without a phenotype, still to come.")
-    approved = known_symbols(notes, given.symbols) if set(names) - set(genes) else {}
+    approved = known_symbols(notes, given.symbols) if given.symbols or set(names) - set(genes) else {}
     means, deviation = averaged(matched(names, genes, approved, notes, Path(path).name), wells)
     if not math.isnan(deviation):
         weigh = ", and weigh by their number" if plan is not None and plan.weighs else ""
@@ -170,6 +171,14 @@ def _write_plate(shown: Round, campaign: Campaign, plate: int, free: list[str]) 
     path = campaign.plate_path(shown.number)
     if not path.exists():
         write_atomically(path, table.to_csv(index=False, lineterminator="\n").encode())
+        return table, path
+    there = read_table_file(path, [])
+    known = dict(zip(there.header, there.columns, strict=True))
+    wells = dict(zip(known.get("gene", ()), known.get("well", ()), strict=False))
+    for gene, well in zip(table["gene"], table["well"], strict=True):
+        if wells.get(gene, well) != well:
+            remedy = "leave --plate and --keep-free as they were, or delete the file, which is then written anew"
+            raise ValueError(f"{path} has {gene} in well {wells[gene]}, and would have it in {well}; {remedy}.")
     return table, path
 
 

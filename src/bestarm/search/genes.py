@@ -30,6 +30,8 @@ def known_symbols(notes: list[str], given: str | None = None) -> Mapping[str, st
             "outdated symbols are not mapped: HGNC's table is not here (--symbols); names must agree as they are."
         )
         return {}
+    if not path.is_file():
+        raise ValueError(f"there is no file {path}; name HGNC's table by --symbols.")
     try:
         return approved_symbols(path)
     except ValueError:

@@ -140,9 +140,10 @@ def unknown_names(names: Sequence[str], there: Iterable[str], alike: bool = Fals
 
 def _folded(name: str) -> str:
     """Return a name without what two spellings of it may differ by: letters' case and form, blanks, leading zeros."""
-    text = unicodedata.normalize("NFKC", name).casefold()
-    text = "".join("-" if unicodedata.category(c) == "Pd" else c for c in text if unicodedata.category(c) != "Cf")
-    return re.sub(r"(?<![\d.,])0+(?=\d)", "", "".join(text.split()))
+    text = name if name.isascii() else unicodedata.normalize("NFKC", name)
+    if not text.isascii():
+        text = "".join("-" if unicodedata.category(c) == "Pd" else c for c in text if unicodedata.category(c) != "Cf")
+    return re.sub(r"(?<![\d.,])0+(?=\d)", "", "".join(text.casefold().split()))
 
 
 def look_alikes(names: Iterable[str]) -> list[str]:

@@ -179,11 +179,6 @@ class Quantity:
         marks = {key: None if of is None else of(cells["left"]) for key, of in asked.items()}
         return {key: self.measured(cell, places[key][1]) for key, cell in cells.items()}, marks
 
-    def sides(self, part: Part, rows: Rows) -> Iterator[Sides]:
-        """Yield both sides of every comparison of a part."""
-        for experiment, where in part.each_cell():
-            yield from self.sides_in(part, experiment, where, rows)
-
     def sides_in(self, part: Part, experiment: str, where: Where, rows: Rows) -> Iterator[Sides]:
         """Yield both sides of every comparison in one cell."""
         tables, marks = self.tables(part, experiment, where, rows)

@@ -4,6 +4,7 @@ Refused as well are names that the study does not have: experiments, series, set
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from bestarm_lab.claims import kinds
@@ -94,10 +95,9 @@ def read_claim(
     ours = given.take("ours", choice(*OURS), "")
     anchor, because = _anchor(given, ours), given.take("because", _because, {})
     given.done()
-    tests = {
-        convention: read_test(YamlKeys(*whole, also=WORDS), checks, values, anchor["quantifier"])
-        for convention, whole in by_convention(test, f"{given.place}, test").items()
-    }
+    written = by_convention(test, f"{given.place}, test")
+    keys = {convention: YamlKeys(*whole, also=WORDS) for convention, whole in written.items()}
+    tests = {convention: read_test(own, checks, values, anchor["quantifier"]) for convention, own in keys.items()}
     return Claim(identity, text, where, notebook, tests, caveat, ours, of, because=because, **anchor)
 
 
@@ -110,7 +110,6 @@ def _because(place: str, raw: Any) -> dict[str, Any]:
 
 
 def _anchor(given: YamlKeys, ours: str) -> dict[str, str]:
-    """Return which sentence of the paper a claim is of, its level, and of how many comparisons it speaks."""
     if ours:
         return {"quantifier": given.take("quantifier", choice(*QUANTIFIERS), "all")}
     paper = YamlKeys(f"{given.place}, paper", given.take("paper", dict))
@@ -147,7 +146,6 @@ def read_test(
 
 
 def _settings(given: YamlKeys, asked: Check | Value) -> dict[str, Any]:
-    """Return the settings that a check or value asks for."""
     found = {}
     for key, sort in {**asked.needs, **asked.may}.items():
         if key in asked.needs or key in given:
@@ -183,17 +181,6 @@ def _cells_share(given: YamlKeys) -> dict[str, Any]:
     return {"share": given.take(word, float), "exceeded": word == "in_more_than"}
 
 
-def _better(given: YamlKeys, relation: Relation) -> str:
-    """Return on which side of ``within`` the paper's method would be better than claimed."""
-    return str(given.take("better", choice("above", "below"), "")) if relation.word == "within" else ""
-
-
-def _about_zero(given: YamlKeys, relation: Relation) -> Relation:
-    if relation.bound != 0.0:
-        raise ValueError(f"{given.place}: this test is about 0, got {relation.words()}; write {relation.word}: 0.")
-    return relation
-
-
 def _two_sided(given: YamlKeys, parts: tuple[Part, ...]) -> tuple[Part, ...]:
     for part in parts:
         if any(right is None for _, right in part.pairs) or not (part.pairs or part.against):
@@ -201,17 +188,13 @@ def _two_sided(given: YamlKeys, parts: tuple[Part, ...]) -> tuple[Part, ...]:
     return parts
 
 
-def _difference(given: YamlKeys, common: dict[str, Any]) -> ClaimTest:
+def _effect(given: YamlKeys, common: dict[str, Any], kind: type[kinds.Difference | kinds.Ratio]) -> ClaimTest:
     relation = _relation(given, "above", "below", "within")
-    return kinds.Difference(relation=relation, better=_better(given, relation), **common, parts=read_parts(given))
-
-
-def _ratio(given: YamlKeys, common: dict[str, Any]) -> ClaimTest:
-    relation = _relation(given, "above", "below", "within")
-    better, parts = _better(given, relation), read_parts(given)
-    if common["quantity"].value.statistic is not None:
+    better = given.take("better", choice("above", "below"), "") if relation.word == "within" else ""
+    parts = read_parts(given)
+    if kind is kinds.Ratio and common["quantity"].value.statistic is not None:
         _two_sided(given, parts)
-    return kinds.Ratio(relation=relation, better=better, **common, parts=parts)
+    return kind(relation=relation, better=better, **common, parts=parts)
 
 
 def _share(given: YamlKeys, common: dict[str, Any]) -> ClaimTest:
@@ -231,7 +214,9 @@ def _share(given: YamlKeys, common: dict[str, Any]) -> ClaimTest:
 
 
 def _discordant(given: YamlKeys, common: dict[str, Any]) -> ClaimTest:
-    relation = _about_zero(given, _relation(given, "above", "below"))
+    relation = _relation(given, "above", "below")
+    if relation.bound != 0.0:
+        raise ValueError(f"{given.place}: this test is about 0, got {relation.words()}; write {relation.word}: 0.")
     runs = given.take("runs", _runs, None)
     return kinds.Discordant(relation=relation, runs=runs, **common, parts=_two_sided(given, read_parts(given)))
 
@@ -246,13 +231,11 @@ def _mostly(given: YamlKeys, common: dict[str, Any]) -> ClaimTest:
 def _rank(given: YamlKeys, common: dict[str, Any]) -> ClaimTest:
     series, among = given.take("left"), tuple(given.take("among", list))
     refuse_unknown(f"{given.place}, left", "series", [series], among)
-    asked = {
-        "rank": given.take("is", int),
-        "lowest": given.take("best", choice("highest", "lowest"), "highest") == "lowest",
-    }
+    rank, best = given.take("is", int), given.take("best", choice("highest", "lowest"), "highest")
     counted = _cells_share(given)
     parts = read_parts(given, [(series, Best("highest", among))])
-    return kinds.Rank(series=series, among=among, **asked, **counted, **common, parts=parts)
+    asked = {"series": series, "among": among, "rank": rank, "lowest": best == "lowest"}
+    return kinds.Rank(**asked, **counted, **common, parts=parts)
 
 
 def _slope(given: YamlKeys, common: dict[str, Any]) -> ClaimTest:
@@ -273,8 +256,9 @@ def _spread(given: YamlKeys, common: dict[str, Any]) -> ClaimTest:
     return kinds.Spread(relation=_relation(given, "above", "below"), **common, parts=read_parts(given))
 
 
+_DIFFERENCE, _RATIO = partial(_effect, kind=kinds.Difference), partial(_effect, kind=kinds.Ratio)
 KINDS: dict[str, Callable[[YamlKeys, dict[str, Any]], ClaimTest]] = dict(
-    zip(KIND_WORDS, (_difference, _ratio, _share, _discordant, _mostly, _rank, _slope, _spread), strict=True)
+    zip(KIND_WORDS, (_DIFFERENCE, _RATIO, _share, _discordant, _mostly, _rank, _slope, _spread), strict=True)
 )
 
 
@@ -354,16 +338,10 @@ def _check_settings(
     place: str, asked: Check | Value, settings: Mapping[str, Any], named: list[str], experiments: Experiments
 ) -> None:
     """Refuse series and columns that the settings of a value or check name and nobody has."""
-    found = [experiments[name] for name in named]
-    for key, sort in {**asked.needs, **asked.may}.items():
-        if key not in settings:
-            continue
-        inside, value = f"{place}, {key}", settings[key]
-        if sort in ("series", "side"):
-            names = value if isinstance(value, list) else series_of(value)
-            if (series := _series_of(found)) is not None and found:
-                refuse_unknown(inside, "series", names, series)
-        elif sort == "column":
-            for experiment in found:
-                if isinstance(experiment, Experiment):
-                    refuse_unknown(inside, "column", [value], columns_of(experiment))
+    found, sorts = [experiments[name] for name in named], {**asked.needs, **asked.may}
+    series, searches = _series_of(found), [e for e in found if isinstance(e, Experiment)]
+    for key, value in settings.items():
+        if sorts.get(key) in ("series", "side") and found and series is not None:
+            refuse_unknown(f"{place}, {key}", "series", value if isinstance(value, list) else series_of(value), series)
+        for search in searches if sorts.get(key) == "column" else []:
+            refuse_unknown(f"{place}, {key}", "column", [value], columns_of(search))

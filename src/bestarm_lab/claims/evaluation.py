@@ -9,20 +9,12 @@ from typing import Any
 
 import pandas as pd
 
+from bestarm_lab.claims import verdicts
 from bestarm_lab.claims.cells import Rows, run_as
 from bestarm_lab.claims.kinds import ClaimTest, OfCells
 from bestarm_lab.claims.records import Claim, Exact
 from bestarm_lab.claims.statistics import Comparison, joint_p, spent
-from bestarm_lab.claims.verdicts import (
-    CONVENTIONS,
-    LEVEL,
-    adjust,
-    deciding,
-    direction,
-    required_runs,
-    states,
-    verdict_of,
-)
+from bestarm_lab.claims.verdicts import CONVENTIONS, LEVEL, states
 from bestarm_lab.datasets.registry import DataUnavailable
 from bestarm_lab.study import Study
 
@@ -44,13 +36,9 @@ def verdict_lines(study: Study, rows: Rows, larger: Rows | None = None, profile:
     ``rows`` are those of each experiment at the profile, ``larger`` those at the paper's own scale: they decide the
     claims all of whose experiments are there, since methods at different scales cannot be compared.
     """
-    lines = [
-        line
-        for convention in CONVENTIONS
-        for claim in study.claims.values()
-        if (line := decide(study, claim, convention, rows, larger or {}, profile)) is not None
-    ]
-    return pd.DataFrame(lines)
+    asked = [(claim, convention) for convention in CONVENTIONS for claim in study.claims.values()]
+    lines = [decide(study, claim, convention, rows, larger or {}, profile) for claim, convention in asked]
+    return pd.DataFrame([line for line in lines if line is not None])
 
 
 def comparison_table(lines: pd.DataFrame) -> pd.DataFrame:
@@ -74,8 +62,8 @@ def adjust_p_values(lines: pd.DataFrame) -> pd.DataFrame:
     p-values.
     """
     table = lines.reindex(columns=[*COLUMNS, "found", "asked", "mean"])
-    table[["p_adjusted", "interval"]] = adjust(table)
-    table[["average_p_adjusted", "average_level"]] = adjust(table, "average_")
+    table[["p_adjusted", "interval"]] = verdicts.adjust(table)
+    table[["average_p_adjusted", "average_level"]] = verdicts.adjust(table, "average_")
     return table.apply(with_verdict, axis=1)[COLUMNS]
 
 
@@ -180,19 +168,19 @@ def with_verdict(line: pd.Series) -> pd.Series:
             line["direction"] = "worse"
         return line
     need, relation, level = int(line["needed"]), getattr(test, "relation", None), line["interval"]
-    verdict = verdict_of(found, line["p_adjusted"] < LEVEL, need, mixed=test.mixes, level=level)
-    shown, share = deciding(found, verdict, need)
+    verdict = verdicts.verdict_of(found, line["p_adjusted"] < LEVEL, need, mixed=test.mixes, level=level)
+    shown, share = verdicts.deciding(found, verdict, need)
     of_each = states(found)
     for state in ("for", "open", "against"):
         line[state] = of_each.count(state)
     if verdict in ("refuted", "mixed"):
         against = [c for c, state in zip(found, of_each, strict=True) if state == "against"]
-        line["direction"] = direction(shown, against, relation, getattr(test, "better", ""))
+        line["direction"] = verdicts.direction(shown, against, relation, getattr(test, "better", ""))
     line["verdict"] = verdict
-    line["needed_n"] = required_runs(found, need, level) if verdict == "undecided" else None
+    line["needed_n"] = verdicts.required_runs(found, need, level) if verdict == "undecided" else None
     if isinstance(mean := line["mean"], Comparison):
         at = line["average_level"]
-        line["on_average"] = verdict_of([mean], line["average_p_adjusted"] < LEVEL, 1, level=at)
+        line["on_average"] = verdicts.verdict_of([mean], line["average_p_adjusted"] < LEVEL, 1, level=at)
         line["average"], (line["average_low"], line["average_high"]) = mean.effect, mean.interval(at)
     else:
         line["average_p_adjusted"] = None

@@ -53,7 +53,8 @@ class ClaimTest:
     def sides(self, rows: Rows) -> Iterator[Sides]:
         """Yield both sides of every comparison."""
         for part in self.parts:
-            yield from self.quantity.sides(part, rows)
+            for experiment, where in part.each_cell():
+                yield from self.quantity.sides_in(part, experiment, where, rows)
 
     def experiments(self) -> list[str]:
         """Return the experiments on whose rows the test is decided."""
@@ -66,7 +67,7 @@ class ClaimTest:
     @property
     def mixes(self) -> bool:
         """Whether it can hold in part: not where the claim itself names a number of comparisons."""
-        return self.need is None
+        return self.need is None and not isinstance(self, OfCells)
 
     def margin(self) -> str:
         """Return what the effect must meet, in words."""
@@ -78,11 +79,11 @@ class ClaimTest:
 
     def words(self) -> str:
         """Return the test in words."""
+        words = f"{self.method(self.quantity.value.words)}: {self.margin()}"
         if isinstance(self, OfCells):
-            return f"{self.method(self.quantity.value.words)}: {self.margin()}"
+            return words
         need = {"most": ", in most comparisons", "typical": ", in most comparisons", "exists": ", in one comparison"}
-        words = need.get(self.quantifier, "") if self.need is None else f", in {self.need} comparisons or more"
-        return f"{self.method(self.quantity.value.words)}: {self.margin()}{words}"
+        return words + (need.get(self.quantifier, "") if self.need is None else f", in {self.need} comparisons or more")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,7 +124,6 @@ def _variance(d: pd.Series, shares: bool) -> float:
     return float(((d - d.mean()) ** 2).sum() + 1.0) / len(d) ** 2 if shares else float(d.var(ddof=1)) / len(d)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Difference(_Related):
     """The mean of left, or of left minus right, against a margin; with ``from`` its change from another cell."""
 
@@ -148,7 +148,6 @@ class Difference(_Related):
         return f"{effect} {words}, t-test"
 
 
-@dataclass(frozen=True, kw_only=True)
 class _OfMeans(_Related):
     """A test that may also be of a statistic of means, by the bootstrap."""
 
@@ -165,18 +164,15 @@ class _OfMeans(_Related):
         return statistics.bootstrap_comparison(side.name, float(effect), drawn, n, self.relation)
 
     def _effect(self, side: Sides, weights: FloatArray) -> FloatArray:
-        """Return the effect for each line of weights: the statistic of the left side."""
         return self._statistic(side.left, weights)
 
     def _statistic(self, table: pd.DataFrame, weights: FloatArray) -> FloatArray:
-        """Return the statistic of a side for each line of weights."""
         statistic = self.quantity.value.statistic
         assert statistic is not None
         places = table.columns.to_numpy(dtype=np.float64)
         return statistic(statistics.weighted_means(table, weights), places, self.quantity.settings)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Ratio(_OfMeans):
     """The ratio of means against a margin; that of a statistic of means by the bootstrap."""
 
@@ -246,10 +242,6 @@ class OfCells(ClaimTest):
     share: float  # the share of the cells that the claim names
     exceeded: bool = False  # whether it must be exceeded (``in_more_than``), or reached (``in_cells``)
 
-    @property
-    def mixes(self) -> bool:
-        return False
-
     def needed(self, m: int) -> int:
         return int(np.floor(self.share * m) + 1 if self.exceeded else max(1, np.ceil(self.share * m - 1e-9)))
 
@@ -286,10 +278,9 @@ class Mostly(OfCells):
         told = not (side.cut() or side.guesses()) and statistics.somebody_succeeds(left, right)
         if self.by_ratio:
             estimate = statistics.log_ratio(left, right, paired=side.paired)
-            found = statistics.logged_comparison(side.name, estimate, self.relation, told)
         else:
             estimate = statistics.mean_of(left - right, shares=statistics.are_shares(left, right))
-            found = statistics.mean_comparison(side.name, estimate, self.relation, told)
+        found = statistics.mean_comparison(side.name, estimate, self.relation, told, logged=self.by_ratio)
         if found.error == 0.0 and found.p == 0.5:  # equal in every run: at least as good, and not better
             as_good = self.relation.word == "at_least"
             found = replace(found, p=float(not as_good), p_opposite=float(as_good))
@@ -383,7 +374,6 @@ class Slope(_OfMeans):
         return f"slope of {words}, {'weighted least squares' if self.along else 'bootstrap over runs'}"
 
 
-@dataclass(frozen=True, kw_only=True)
 class Spread(_Related):
     """How far two runs are apart, in the median, against a margin."""
 

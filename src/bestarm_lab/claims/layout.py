@@ -132,7 +132,6 @@ def _pairs(place: str, raw: Any) -> list[tuple[Side, Side]]:
 
 
 def _setting(place: str, raw: Any) -> Any:
-    """Return one value of a setting, or a span of values."""
     if not isinstance(raw, Mapping):
         return raw
     given = YamlKeys(place, raw)

@@ -31,7 +31,6 @@ class Check:
         return len(signature(self.decide).parameters) == 2
 
     def __call__(self, settings: Mapping[str, Any], rows: Rows) -> Decision:
-        """Decide."""
         return self.decide(settings, rows) if self.reads_rows else self.decide(settings)
 
 

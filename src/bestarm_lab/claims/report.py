@@ -62,11 +62,16 @@ def explain(identity: str, *, anew: bool = False) -> str:
         lines += [f"  {text}" if text else "" for text in (*decides, "", *_verdict(line))]
         if not anew:
             lines.append(f"  As committed in results/{name}/verdicts.csv; anew by: bestarm verdict {identity} --anew")
-        elif convention in committed.index and committed["verdict"][convention] == line["verdict"]:
+        elif convention in committed.index and _state(committed.loc[convention]) == _state(line):
             lines.append(f"  As committed in results/{name}/verdicts.csv.")
         else:
             lines.append(f"  This is not what is committed; bring it up to date by: bestarm rows {name}")
     return "\n".join(lines)
+
+
+def _state(line: Any) -> list[str]:
+    """Return verdict and scale of a line, nothing where there is no scale."""
+    return [value if isinstance(value := line[column], str) else "" for column in ("verdict", "scale")]
 
 
 def _decided_anew(name: str, identity: str, known: pd.DataFrame) -> tuple[dict[str, Asked], pd.DataFrame, pd.DataFrame]:
@@ -107,14 +112,12 @@ def _as_written(place: str, test: Mapping[str, Any]) -> Asked:
 
 
 def _check(study: str, test: Mapping[str, Any], line: Mapping[Any, Any]) -> Iterator[str]:
-    """Yield an exact check with its settings, and its rows."""
     settings = _settings(test)
     yield f"Check: {test['check']}" + (f", with {_listed(settings)}" if settings else "")
     yield from (f"Rows: {rows_behind(study, e, line['scale'] == 'paper')}" for e in test.get("experiments", []))
 
 
 def _compared(study: str, asked: Asked, line: Mapping[Any, Any], comparisons: pd.DataFrame) -> Iterator[str]:
-    """Yield every comparison with its estimate, interval, p-values and state, and expressions for the rows."""
     mine = comparisons[(comparisons["id"] == line["id"]) & (comparisons["convention"] == line["convention"])]
     if len(mine):
         yield from ("", "Comparisons (estimate [95% interval], runs, one-sided p of the claim and of its opposite):")
@@ -145,7 +148,6 @@ def columns_of(file: str) -> list[str]:
 
 
 def _verdict(line: Mapping[Any, Any]) -> Iterator[str]:
-    """Yield the verdict, what it rests on, and the mean beside a count."""
     yield f"Verdict: {verdict_text(line)}"
     if pd.notna(line["p"]):
         ours = isinstance(line["ours"], str) and line["ours"]
@@ -224,7 +226,6 @@ def _filter(setting: str, wanted: Any) -> str:
 
 
 def _function(value: Value) -> str:
-    """Return the function of a value by its name."""
     function = getattr(value.of, "func", value.of)
     return f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', value.words)}"
 

@@ -6,7 +6,6 @@ comparisons that these rows have, alone and unadjusted, and beside it on the stu
 so that a difference is that of the choice. Choices are changed one at a time, or drawn together at random.
 """
 
-import itertools
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -179,8 +178,8 @@ def under_choices(claims: Mapping[str, Claim], choices: Iterable[OpenChoice], ro
 
 def experiments(choices: Iterable[OpenChoice]) -> list[str]:
     """Return the experiments whose rows `under_choices` needs for some substitutions, each once."""
-    named = [[old, new.experiment] for choice in choices for old, new in choice.substitutions.items()]
-    return list(dict.fromkeys(itertools.chain(*named)))
+    pairs = [(old, new.experiment) for choice in choices for old, new in choice.substitutions.items()]
+    return list(dict.fromkeys(name for pair in pairs for name in pair))
 
 
 def _first_run(rows: pd.DataFrame) -> pd.DataFrame:
@@ -227,10 +226,9 @@ def single_cells(test: ClaimTest) -> Iterator[Part]:
     along = test.along if isinstance(test, Slope) else ""
     for part in test.parts:
         for experiment, entry in part.cells:
-            lists = [[(key, [value]) for value in values] for key, values in entry.items() if key != along]
             kept = {along: entry[along]} if along in entry else {}
-            for chosen in itertools.product(*lists):
-                yield replace(part, cells=((experiment, dict(chosen) | kept),))
+            for _, where in replace(part, cells=((experiment, entry),)).each_cell(without=along):
+                yield replace(part, cells=((experiment, {k: [v] for k, v in where.items()} | kept),))
 
 
 def n_comparisons(test: ClaimTest) -> int:
@@ -240,13 +238,12 @@ def n_comparisons(test: ClaimTest) -> int:
 
 def _there(part: Part, quantity: Quantity, choice: OpenChoice, own: Rows, then: Rows) -> Part | None:
     """Return a part of one cell with the comparisons that a choice concerns and has; None if none is left."""
-    ((experiment, entry),) = part.cells
+    ((experiment, _),) = part.cells
     changed = set(choice.substitutions[experiment].series) if choice.substitutions else set()
     kept = [pair for pair in part.pairs if not changed or changed & {*series_of(pair[0]), *series_of(pair[1])}]
     if part.pairs and not kept:
         return None
-    for values in itertools.product(*entry.values()):
-        where = dict(zip(entry, values, strict=True))
+    for _, where in part.each_cell():
         before, after = (_series(part, experiment, where, quantity, rows) for rows in (own, then))
         if not all(before.values()) or not all(after.values()):
             return None
@@ -257,7 +254,6 @@ def _there(part: Part, quantity: Quantity, choice: OpenChoice, own: Rows, then: 
 
 
 def _series(part: Part, experiment: str, where: Mapping[str, Any], quantity: Quantity, rows: Rows) -> dict[str, Any]:
-    """Return the series at each place of a cell, as `Part.places` names them."""
     found = {}
     for place, (experiments, settings) in part.places(experiment, where).items():
         cells = [quantity.select(rows[name], settings) for name in experiments]

@@ -64,7 +64,7 @@ class Relation:
         """Return which of some drawn effects are as claimed."""
         return np.asarray((drawn >= self.low) & (drawn <= self.high))
 
-    def p_values(self, estimate: Estimate, scale: Callable[[float], float] = float) -> tuple[float, float]:
+    def p_values(self, estimate: Estimate, scale: Callable[[float], float]) -> tuple[float, float]:
         """Return p of the relation (two one-sided tests of ``within``) and of its opposite.
 
         The opposite of ``within`` is that the effect lies outside: p is the largest probability, over all effects
@@ -319,19 +319,27 @@ def on_average(comparisons: Sequence[Comparison], relation: Relation) -> Compari
     one_more = float(np.mean([e.shares / len(runs) for e, (runs, _) in zip(found, parts, strict=True)]))
     error = float(np.hypot(standard_error(runs, shares=False), one_more))
     estimate = Estimate(value, error, n, *skewness(runs, n), runs=runs)
-    make = logged_comparison if comparisons[0].logged else mean_comparison
-    return make(f"mean over {len(comparisons)} comparisons", estimate, relation, True)
+    name, logged = f"mean over {len(comparisons)} comparisons", comparisons[0].logged
+    return mean_comparison(name, estimate, relation, True, logged=logged)
 
 
-def mean_comparison(name: str, estimate: Estimate, relation: Relation, informative: bool) -> Comparison:
-    """Compare a mean with a margin."""
+def mean_comparison(
+    name: str, estimate: Estimate, relation: Relation, informative: bool, *, logged: bool = False
+) -> Comparison:
+    """Compare a mean with a margin, or a ratio that is estimated by its logarithm (``logged``)."""
+    shown, scale = (np.exp, np.log) if logged else (float, float)
 
     def against(other: Relation) -> tuple[float, float]:
-        return other.p_values(estimate)
+        return other.p_values(estimate, lambda margin: float(scale(margin)))
+
+    def interval(level: float) -> tuple[float, float]:
+        low, high = estimate.interval(level)
+        return float(shown(low)), float(shown(high))
 
     return Comparison(
-        *(name, estimate.value, estimate.interval, *against(relation), estimate.n, informative),
+        *(name, float(shown(estimate.value)), interval, *against(relation), estimate.n, informative),
         error=estimate.error,
+        logged=logged,
         against=against,
         estimate=estimate,
     )
@@ -362,26 +370,7 @@ def ratio_comparison(
 ) -> Comparison:
     """Compare a ratio of means with a margin on the log scale, by the delta method; of one side its geometric mean."""
     told = informative and somebody_succeeds(left, right)
-    return logged_comparison(name, log_ratio(left, right, paired=paired), relation, told)
-
-
-def logged_comparison(name: str, estimate: Estimate, relation: Relation, informative: bool) -> Comparison:
-    """Compare a ratio, estimated by its logarithm, with a margin."""
-
-    def against(other: Relation) -> tuple[float, float]:
-        return other.p_values(estimate, lambda margin: float(np.log(margin)))
-
-    def interval(level: float) -> tuple[float, float]:
-        low, high = estimate.interval(level)
-        return float(np.exp(low)), float(np.exp(high))
-
-    return Comparison(
-        *(name, float(np.exp(estimate.value)), interval, *against(relation), estimate.n, informative),
-        error=estimate.error,
-        logged=True,
-        against=against,
-        estimate=estimate,
-    )
+    return mean_comparison(name, log_ratio(left, right, paired=paired), relation, told, logged=True)
 
 
 def spread_comparison(name: str, runs: pd.Series, relation: Relation) -> Comparison:
@@ -396,10 +385,8 @@ def spread_comparison(name: str, runs: pd.Series, relation: Relation) -> Compari
     m = len(apart)
 
     def against(other: Relation) -> tuple[float, float]:
-        nearer, farther = (
-            float(stats.binomtest(int(k), m, alternative="greater").pvalue)
-            for k in ((apart < other.bound).sum(), (apart > other.bound).sum())
-        )
+        counts = int((apart < other.bound).sum()), int((apart > other.bound).sum())
+        nearer, farther = (float(stats.binomtest(k, m, alternative="greater").pvalue) for k in counts)
         return (nearer, farther) if other.word == "below" else (farther, nearer)
 
     def interval(level: float) -> tuple[float, float]:

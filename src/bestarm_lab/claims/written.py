@@ -5,7 +5,7 @@ from typing import Any
 
 from bestarm_lab.claims.layout import LAYOUT
 from bestarm_lab.claims.verdicts import CONVENTIONS
-from bestarm_lab.study_packages import claims_files, read_file
+from bestarm_lab.study_packages import files_of, read_file
 from bestarm_lab.yaml_keys import of_type, refuse_unknown
 
 KIND_WORDS = ("difference", "ratio", "share", "discordant", "mostly", "rank", "slope", "spread")
@@ -19,7 +19,7 @@ WORDS = (
 def written_claim(study: str, identity: str) -> dict[str, Any]:
     """Return a claim of a study as written, with its ``notebook``, and the names of groups in its test replaced."""
     shared: Mapping[str, Any] = {}
-    for notebook, file in claims_files(study):
+    for notebook, file in files_of(study, "claims.yaml"):
         ledger = read_file(study, file)
         groups = {**shared, **ledger.get("groups", {})}
         if identity in ledger.get("claims", {}):

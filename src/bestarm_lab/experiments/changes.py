@@ -44,12 +44,19 @@ def changed_experiment(
     """
     given = dict(experiment.series if series is None else series)
     vary, problem, settings = dict(vary or {}), dict(problem or {}), dict(settings or {})
+    for name, one in given.items():
+        if not all(isinstance(policy, partial) or hasattr(policy, "ask") for policy in policies_of(one)):
+            raise ValueError(f"{experiment.title}: the series {name!r} is {one!r}; give a policy.")
+    for name, values in {**vary, "budgets": getattr(budgets, "ratios", () if budgets is None else budgets)}.items():
+        _refuse_no_list(experiment.title, name, values)
     known = settings_with_values(experiment.problem)
     _refuse(experiment.title, "its problem has no setting", {**vary, **problem}, known)
     if twice := sorted(set(problem) & {*experiment.vary, *vary}):
         raise ValueError(f"{experiment.title} varies {', '.join(twice)}; name its values in vary, not in problem.")
     accepted = {n for one in given.values() for policy in policies_of(one) for n in settings_with_values(policy)}
     _refuse(experiment.title, "no policy has a setting", settings, accepted)
+    if "budget" in settings and experiment.budgets is not None:
+        raise ValueError(f"{experiment.title} has budgets; name them in budgets, not in settings.")
     unlimited = experiment.budgets is None and not any(getattr(one, "budgets", None) for one in given.values())
     if budgets is not None and unlimited:
         raise ValueError(
@@ -115,8 +122,7 @@ def with_new_settings(series: Any, settings: Mapping[str, Any], was: Any = None)
         alike = policy is series.policy and coded is series.coded
         return series if alike else replace(series, policy=policy, coded=coded)
     has = settings_with_values(series)
-    new = {name: value for name, value in settings.items() if name in has and not same(has[name], value)}
-    new = {name: value for name, value in new.items() if was is None or same(has[name], was)}
+    new = {k: v for k, v in settings.items() if k in has and not same(has[k], v) and _was(has[k], was)}
     if not new:
         return series
     return partial(series, **new) if isinstance(series, partial) else replace(series, **new)
@@ -135,6 +141,15 @@ def _scaled(series: Any, replications: int | None, budgets: Budgets | None) -> A
     if replications is not None:
         series = replace(series, replications=None, coded_replications=None)
     return series if budgets is None or series.budgets is None else replace(series, budgets=budgets)
+
+
+def _refuse_no_list(title: str, name: str, values: Any) -> None:
+    """Refuse values of a setting that are no list, or name one twice, which would count its runs twice."""
+    if isinstance(values, str) or not isinstance(values, Iterable) or any(isinstance(v, list | dict) for v in values):
+        raise ValueError(f"{title}: {name} must be a list of values, such as [8, 16], got {values!r}.")
+    known = list(values)
+    if twice := [value for place, value in enumerate(known) if value in known[:place]]:
+        raise ValueError(f"{title}: {name} has {twice[0]!r} twice; name each value once.")
 
 
 def _refuse(title: str, words: str, given: Iterable[str], known: Iterable[str]) -> None:

@@ -65,16 +65,14 @@ class _Speller:
         return [type(node).__name__, [[k, self.spell(v, local)] for k, v in ast.iter_fields(node) if _counts(k, v)]]
 
     def _function(self, node: Any, local: frozenset[str]) -> Any:
-        arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-        arguments += [a for a in (node.args.vararg, node.args.kwarg) if a is not None]
-        inside = local | {a.arg for a in arguments}
+        header = [[a.arg for a in part] for part in (node.args.posonlyargs, node.args.args, node.args.kwonlyargs)]
+        stars = [a.arg if a else None for a in (node.args.vararg, node.args.kwarg)]
+        inside = local | {name for part in (*header, stars) for name in part if name}
         body = node.body
         if isinstance(body, list):
             shared = {n for s in body for each in ast.walk(s) if isinstance(each, ast.Global) for n in each.names}
             inside = (inside | _stored(body)) - shared
             body = _without_docstring(body)
-        header = [[a.arg for a in part] for part in (node.args.posonlyargs, node.args.args, node.args.kwonlyargs)]
-        stars = [a.arg if a else None for a in (node.args.vararg, node.args.kwarg)]
         defaults = self.spell([node.args.defaults, [d for d in node.args.kw_defaults if d]], local)
         decorators = self.spell(getattr(node, "decorator_list", []), local)
         name = getattr(node, "name", "")
@@ -224,10 +222,7 @@ def _stored(nodes: Any) -> frozenset[str]:
 
 @cache
 def _spelled(definition: Definition) -> tuple[str, tuple[Definition, ...]]:
-    """Return a definition as text, with a gap in place of each definition that it names, and these definitions.
-
-    Of a whole module all of its definitions are what it names.
-    """
+    """Return a definition as text, with a gap in place of each definition that it names, and these definitions."""
     module, name = definition
     known = names_of(module).statements
     if name == WHOLE:
@@ -242,12 +237,9 @@ def _spelled(definition: Definition) -> tuple[str, tuple[Definition, ...]]:
 def _digest(definition: Definition, depth: int) -> str:
     """Return a hash of a definition with the digests of what it names, up to a depth, in place of their names."""
     text, names = _spelled(definition)
-    if depth == 0:
-        inner = [d.name for d in names]
-    elif definition.name == WHOLE:
-        inner = sorted(_digest(d, depth - 1) for d in names)
-    else:
-        inner = [_digest(d, depth - 1) for d in names]
+    inner = [d.name if depth == 0 else _digest(d, depth - 1) for d in names]
+    if depth > 0 and definition.name == WHOLE:
+        inner.sort()
     return hashlib.sha256("\n".join([text, *inner]).encode()).hexdigest()
 
 
@@ -291,13 +283,11 @@ def roots_of(value: Any) -> set[Definition]:
         return roots_of([value.func, value.args, value.keywords])
     if isinstance(value, Mapping):
         return roots_of(value.values())
-    if isinstance(value, str | bytes):
-        return set()
     if is_dataclass(value) and not isinstance(value, type):
         return _root(plain_class(type(value))) | roots_of(getattr(value, f.name) for f in fields(value))
     if callable(value):
         return _root(value)
-    if isinstance(value, Iterable) and not hasattr(value, "dtype"):
+    if isinstance(value, Iterable) and not isinstance(value, str | bytes) and not hasattr(value, "dtype"):
         return set().union(*(roots_of(v) for v in value))
     return set()
 

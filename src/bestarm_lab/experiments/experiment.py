@@ -168,7 +168,8 @@ class Experiment:
         runs = [scale.replications, *filter(None, limits)]
         runs += [n for setting, steps in scale.fewer.items() for at, n in steps.items() if where.get(setting, 0) >= at]
         for budget in [None] if budgets is None else _budgets(budgets, problem):
-            policy = made_of(made, {"label": label, **cuts} | ({} if budget is None else {"budget": budget}))
+            own = {"label": label, **cuts} | ({} if budget is None else {"budget": budget})
+            policy = made(**own) if isinstance(made, partial) else replace(made, **own)
             yield Cell(
                 series=name,
                 convention=convention,
@@ -202,11 +203,6 @@ def with_settings(problem: partial[Any], settings: Mapping[str, Any]) -> partial
 def settings_of(policy: Any) -> set[str]:
     """Return the names of the settings of a policy, or of the constructor in a partial."""
     return set(settings_with_values(policy))
-
-
-def made_of(policy: Any, settings: Mapping[str, Any]) -> Any:
-    """Return a policy with some settings replaced."""
-    return policy(**settings) if isinstance(policy, partial) else replace(policy, **settings)
 
 
 def _budgets(budgets: Budgets, problem: partial[Any]) -> list[int]:
@@ -272,7 +268,6 @@ def _part(experiment: Experiment, cell: Cell, seed: int) -> Part:
 def _search(
     experiment: Experiment, cell: Cell, instance: str, every: int | None, seed: int, start: int, stop: int
 ) -> pd.DataFrame:
-    """Return the rows of some replications of one cell."""
     replications = np.arange(start, stop, dtype=np.int64)
     problem, policy = cell.build().take(replications), cell.policy
     if experiment.observe is not None:

@@ -78,19 +78,13 @@ def _of_studies() -> frozenset[str]:
 
 
 @cache
-def _parsed(source: str) -> ast.Module:
-    """Return the syntax tree of a module; nobody changes it."""
-    return ast.parse(source)
-
-
-@cache
 def names_of(name: str) -> Names:
     """Return the names at the top of a module, none of one that is not followed."""
     path = source_file(name)
     found = Names()
     if path is None:
         return found
-    tree = _parsed(path.read_text(encoding="utf-8"))
+    tree = ast.parse(path.read_text(encoding="utf-8"))
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             origin = _absolute(node, name, path)
@@ -112,7 +106,6 @@ def names_of(name: str) -> Names:
 
 
 def _absolute(node: ast.ImportFrom, name: str, path: Path) -> str:
-    """Return the full name of the module that an import names."""
     if not node.level:
         return node.module or ""
     package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]

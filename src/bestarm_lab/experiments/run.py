@@ -25,8 +25,10 @@ Progress = Callable[[int, int, float], None]
 
 def n_workers() -> int:
     """Return ``$BESTARM_WORKERS``, by default the number of processors this process may use."""
-    asked = int(os.environ.get("BESTARM_WORKERS", 0))
-    return asked or joblib.cpu_count()
+    asked = os.environ.get("BESTARM_WORKERS") or "0"
+    if not asked.isdecimal():
+        raise ValueError(f"BESTARM_WORKERS must be a number of processes, 0 for all processors, got {asked!r}.")
+    return int(asked) or joblib.cpu_count()
 
 
 def make_rows(
@@ -56,12 +58,11 @@ def make_rows(
     """
     parts = experiment.parts(profile, seed, workers)
     blocks = Store(store)
+    known: dict[str, pd.DataFrame] = {}
     if committed is not None and "key" in committed:
         if _all_there(committed, parts):
             return committed
         known = _by_key(committed, parts)
-    else:
-        known = {}
     # two series of equal key (a policy without deviations, under both conventions) are one computation
     jobs = {(part.key, start, stop): (part, start, stop) for part in parts for start, stop in part.blocks()}
     found: dict[tuple[str, int, int], pd.DataFrame] = {}

@@ -53,16 +53,14 @@ def check_counts(record: Any, *names: str) -> None:
 
 def check_budgets(budgets: Budgets | None) -> None:
     """Refuse budgets that are not positive, and an empty list of them."""
-    if budgets is None:
-        return
     if isinstance(budgets, PerArm):
         if not budgets.ratios or min(budgets.ratios) <= 0:
             raise ValueError(f"budgets per arm must be positive, got {budgets.ratios}.")
-        return
-    if len(budgets) == 0:
-        raise ValueError("budgets must name at least one budget, got none; leave them out for a policy without.")
-    for budget in budgets:
-        check_whole("each budget", budget, 1)
+    elif budgets is not None:
+        if len(budgets) == 0:
+            raise ValueError("budgets must name at least one budget, got none; leave them out for a policy without.")
+        for budget in budgets:
+            check_whole("each budget", budget, 1)
 
 
 def check_profiles(title: str, profiles: Mapping[Profile, Any]) -> None:

@@ -93,6 +93,5 @@ def one_change(
     """
     found = {algorithm: searched} if itself else {}
     found |= {name_of_change(algorithm, words): changed(searched, to) for words, to in (policy or {}).items()}
-    return found | {
-        name_of_change(algorithm, words): changed(searched, problem=to) for words, to in (problem or {}).items()
-    }
+    found |= {name_of_change(algorithm, words): changed(searched, problem=to) for words, to in (problem or {}).items()}
+    return found

@@ -45,38 +45,30 @@ def unmoved(values: pd.DataFrame, reference: float) -> pd.DataFrame:
     return found[found["x"] != ""]
 
 
-def draw_forest(
-    axis: Axes, values: pd.DataFrame, lines: list[tuple[str, str]], *, reference: float, log: bool, key: str
-) -> Axes:
-    """Draw one column of a forest: values with their intervals, hollow where an interval includes the reference.
-
-    ``values`` is one statistic of one panel: ``series, x, value, low, high``; ``lines`` are of `forest_lines`. The
-    vertical line stands at ``reference``, which ``key`` names; a series' own value stands beside it on the line of its
-    heading.
-    """
+def _draw_column(axis: Axes, values: pd.DataFrame, lines: list[tuple[str, str]], scale: EffectScale, key: str) -> None:
+    """Draw the values of one panel, hollow where an interval includes the reference, which ``key`` names."""
     table = values.set_index(["series", "x"])[["value", "low", "high"]]
     for place, line in enumerate(lines):
         if line not in table.index:
             continue
         value, low, high = table.loc[[line]].to_numpy(dtype=np.float64)[0]
         if not line[1]:
-            if not log:
+            if not scale.log:
                 box = {"fc": "white", "ec": "none", "pad": 0.5}
                 text, where = f"{key}: {value:.3f}", axis.get_yaxis_transform()
                 axis.text(0.02, place, text, transform=where, va="center", size=8, bbox=box)
             continue
         colour, marker, _ = style_of(line[0])
         axis.plot([low, high], [place] * 2, color="0.25", lw=1.3, solid_capstyle="butt", zorder=2)
-        clear = low > reference or high < reference
+        clear = low > scale.reference or high < scale.reference
         face: dict[str, Any] = {"mfc": colour, "mec": "black"} if clear else {"mfc": "white", "mec": colour}
         axis.plot(value, place, marker=marker, **face, mew=0.6 if clear else 1.2, ms=5, ls="", zorder=3)
-    axis.axvline(reference, color="0.3", lw=0.9, ls="--", zorder=1)
+    axis.axvline(scale.reference, color="0.3", lw=0.9, ls="--", zorder=1)
     axis.set_yticks(range(len(lines)), [f"   {name}" if name else display_label(series) for series, name in lines])
     axis.set_ylim(len(lines) - 0.4, -0.6)
     axis.tick_params(axis="y", length=0)
     axis.grid(axis="y", visible=False)
     axis.grid(axis="x", visible=True)
-    return axis
 
 
 def forest(
@@ -100,10 +92,10 @@ def forest(
     only named below the title, unless ``hide_unmoved`` is false. ``better`` ("", "lower" or "higher") is the better
     side of the reference; with ``share_x`` all columns have one range of x. ``scale`` are attributes of `EffectScale`.
     """
-    reference, reference_label, log = EffectScale(**scale)
+    measure = EffectScale(**scale)
     titles = titles or {str(panel): str(panel) for panel in dict.fromkeys(values["panel"])}
     mine = values[(values["statistic"] == statistic) & values["panel"].isin(list(titles))]
-    still = unmoved(mine, reference)
+    still = unmoved(mine, measure.reference)
     if not hide_unmoved or len(still) == len(mine.loc[mine["x"] != "", ["series", "x"]].drop_duplicates()):
         still = still.iloc[:0]  # where nothing moves at all, as with two runs, all lines are shown
     pairs = pd.MultiIndex.from_frame(mine[["series", "x"]])
@@ -117,22 +109,22 @@ def forest(
     figure, axes = plt.subplots(1, len(columns), figsize=size, squeeze=False, sharex=share_x, sharey=True)
     for axis, (panel, convention) in zip(axes[0], columns, strict=True):
         part = shown[(shown["panel"] == panel) & (shown["convention"] == convention)]
-        key = reference_label.replace("as written", convention.replace("_", " "))
-        draw_forest(axis, part, lines, reference=reference, log=log, key=key)
+        key = measure.reference_label.replace("as written", convention.replace("_", " "))
+        _draw_column(axis, part, lines, measure, key)
         alone = part[part["x"] != ""] if len(columns) == 1 else part.iloc[:0]
         for _, line in alone.iterrows():
             place, text = lines.index((line["series"], line["x"])), interval_text(*line[["value", "low", "high"]])
             axis.text(1.02, place, text, transform=axis.get_yaxis_transform(), size=8, va="center")
         stand_in = "\nstand-in data" if (part["data"] == "stand-in").any() else ""
         axis.set_title(titles[panel] + (f"\n{words_of[convention]}" if len(conventions) > 1 else "") + stand_in)
-        own = part if not share_x else shown
-        _range_of(axis, own[own["x"] != ""], reference, log, max(2, 12 // len(columns)))
+        own = shown if share_x else part
+        _range_of(axis, own[own["x"] != ""], measure, max(2, 12 // len(columns)))
     sides = {"lower": "better ←  → worse", "higher": "worse ←  → better"}
     what = textwrap.fill(" · ".join(filter(None, [what, sides.get(better, "")])), 90)
-    dashed = Line2D([], [], color="0.3", lw=0.9, ls="--", label=reference_label)
+    dashed = Line2D([], [], color="0.3", lw=0.9, ls="--", label=measure.reference_label)
     style: dict[str, Any] = {"marker": "o", "color": "0.25", "mec": "black", "ms": 5}
     point = Line2D([], [], **style, mfc="0.6", label="effect with 95% interval")
-    open_ = Line2D([], [], **style, mfc="white", label=f"interval includes {reference:g}")
+    open_ = Line2D([], [], **style, mfc="white", label=f"interval includes {measure.reference:g}")
     entries = [dashed, point, open_]
     figure.legend(handles=entries, loc="outside lower center", ncols=3, title=what, title_fontsize="medium")
     for label, (_, name) in zip(axes[0, 0].get_yticklabels(), lines, strict=True):
@@ -143,10 +135,9 @@ def forest(
     return headed(figure, title, ". ".join(filter(None, [small, nothing])))
 
 
-def _range_of(axis: Axes, values: pd.DataFrame, reference: float, log: bool, ticks_at_most: int) -> None:
-    """Give a panel the range of some intervals."""
-    low, high = min(values["low"].min(), reference), max(values["high"].max(), reference)
-    if not log:
+def _range_of(axis: Axes, values: pd.DataFrame, scale: EffectScale, ticks_at_most: int) -> None:
+    low, high = min(values["low"].min(), scale.reference), max(values["high"].max(), scale.reference)
+    if not scale.log:
         room = 0.04 * (high - low) or 0.1
         axis.set_xlim(low - room, high + room)
         axis.xaxis.set_major_locator(MaxNLocator(min(ticks_at_most, 4)))

@@ -79,10 +79,9 @@ def summarise(
     base = pd.DataFrame({"n": groups.size(), "data": groups["data"].first()}).reset_index()
     names = [panel.format(**dict(zip(fields, line, strict=True))) for line in base[fields].itertuples(index=False)]
     base = base.assign(panel=names, x=base[x] if x else np.nan, profile=profile)
-    frames = [
-        base.assign(statistic=name, **_statistic(groups[column], base["n"].to_numpy(), kind))
-        for name, (column, kind) in statistics.items()
-    ]
+    n = base["n"].to_numpy()
+    found = {name: _statistic(groups[column], n, kind) for name, (column, kind) in statistics.items()}
+    frames = [base.assign(statistic=name, **numbers) for name, numbers in found.items()]
     return pd.concat(frames, ignore_index=True).reindex(columns=COLUMNS)
 
 

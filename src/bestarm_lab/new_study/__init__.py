@@ -14,16 +14,6 @@ _PARAMS = "seed: 1\nprofile: laptop\n"
 _IGNORE = ".venv/\n__pycache__/\n*.egg-info/\n_quick/\n_store/\n_rebuild/\ndata/raw/\n.dvc/tmp/\n.dvc/cache/\n"
 
 
-def check_name(name: str, known: list[str]) -> None:
-    """Refuse a name that cannot be a package's, or that a study has already."""
-    if keyword.iskeyword(name):
-        raise ValueError(f"{name!r} is a keyword of Python, which no package can be called; take my_{name}.")
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
-        raise ValueError(f"a study's name is a word of small letters, digits and _, got {name!r}; take my_study.")
-    if name in known:
-        raise ValueError(f"there is a study {name!r} already; take another name.")
-
-
 def new_study(name: str, at: Path | None, known: list[str]) -> list[Path]:
     """Write a toy study, and return its files.
 
@@ -31,7 +21,12 @@ def new_study(name: str, at: Path | None, known: list[str]) -> list[Path]:
     checkout, and its lines into ``pyproject.toml`` and ``dvc.yaml``. Raises ValueError for a name that is taken (one of
     ``known``) or no word, a folder that is not empty, or where there is no checkout.
     """
-    check_name(name, known)
+    if keyword.iskeyword(name):
+        raise ValueError(f"{name!r} is a keyword of Python, which no package can be called; take my_{name}.")
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+        raise ValueError(f"a study's name is a word of small letters, digits and _, got {name!r}; take my_study.")
+    if name in known:
+        raise ValueError(f"there is a study {name!r} already; take another name.")
     if at is None:
         return _in_checkout(name)
     if at.exists() and (not at.is_dir() or any(at.iterdir())):
@@ -52,8 +47,7 @@ def _in_checkout(name: str) -> list[Path]:
         raise ValueError(f"{ROOT} is no checkout of bestarm; name a folder of its own by --at.")
     words = _words(name, f"bestarm_studies.{name}", "2026")
     files = _files(words, f"tests/studies/{name}/test_{name}_study.py")
-    there = [ROOT / file for file in files if (ROOT / file).exists()]
-    if there:
+    if there := [ROOT / file for file in files if (ROOT / file).exists()]:
         raise ValueError(f"{there[0]} is there already; move it away, or take another name.")
     declared, stages = project.read_text(encoding="utf-8"), pipeline.read_text(encoding="utf-8")
     mark = '[project.entry-points."bestarm.studies"]\n'
@@ -74,7 +68,6 @@ def _in_checkout(name: str) -> list[Path]:
 
 
 def _words(name: str, package: str, title: str) -> dict[str, str]:
-    """Return what stands in the places of the template."""
     return {"name": name, "NAME": name.upper().replace("_", "-"), "package": package, "title": title}
 
 

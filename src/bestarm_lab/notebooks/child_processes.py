@@ -19,11 +19,8 @@ def end_marked(variable: str, value: str) -> int:
 
     A kernel that dies leaves workers without a parent, which are known by nothing else.
     """
-    found = []
-    for process in psutil.process_iter():
-        with contextlib.suppress(psutil.Error):
-            if process.pid != os.getpid() and process.environ().get(variable) == value:
-                found.append(process)
+    others = [process for process in psutil.process_iter(["environ"]) if process.pid != os.getpid()]
+    found = [process for process in others if (process.info["environ"] or {}).get(variable) == value]
     for process in found:
         with contextlib.suppress(psutil.Error):
             process.kill()

@@ -18,22 +18,13 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from scipy import special
 
+from bestarm_lab.claims import verdicts
 from bestarm_lab.claims.records import LEVELS
 from bestarm_lab.claims.robustness import MARGINS
-from bestarm_lab.claims.verdicts import (
-    CONVENTIONS,
-    OWN,
-    VERDICTS,
-    adjust,
-    counts_text,
-    effect_text,
-    families,
-    markdown,
-    scoreboard,
-    verdict_text,
-)
+from bestarm_lab.claims.verdicts import CONVENTIONS, OWN, VERDICTS, markdown
 from bestarm_lab.experiments.scale import Profile
 from bestarm_lab.figures.styles import use_style
+from bestarm_lab.lineage import processors_of
 from bestarm_lab.paths import DATA, ROOT, rows_file
 from bestarm_lab.quoted import reason
 from bestarm_lab.results import read_comparisons, read_robustness, read_verdicts
@@ -75,7 +66,7 @@ def all_verdicts() -> dict[str, pd.DataFrame]:
 
 def scoreboard_table() -> str:
     """Return the scoreboard in Markdown: a paper's own claims by verdict, for its text and for its authors' code."""
-    counts = scoreboard(all_verdicts())
+    counts = verdicts.scoreboard(all_verdicts())
     kinds = [v for v in VERDICTS if counts[v].sum()]
     differ = disagreements(all_verdicts()).set_index("study")
     head = ["claims of", "run as", "sentences", *kinds, "exact: holds", "fails", "text and code differ"]
@@ -91,20 +82,20 @@ def scoreboard_table() -> str:
 
 def score() -> Figure:
     """Return the score figure of all studies."""
-    verdicts = all_verdicts()
-    comparisons = {name: table for name in verdicts if (table := read_comparisons(name)) is not None}
-    studies = {name: load_study(name) for name in verdicts}
+    tables = all_verdicts()
+    comparisons = {name: table for name in tables if (table := read_comparisons(name)) is not None}
+    studies = {name: load_study(name) for name in tables}
     shorts = {i: claim.short for study in studies.values() for i, claim in study.claims.items() if claim.short}
-    overview = shares(verdicts)
+    overview = shares(tables)
     order = overview.groupby("study")["for"].mean().sort_values(ascending=False).index
     names = {name: studies[name].paper.abbreviation for name in order}
-    return score_figure(score_values(verdicts, comparisons, shorts), comparisons, overview, names)
+    return score_figure(score_values(tables, comparisons, shorts), comparisons, overview, names)
 
 
 def score_lines() -> tuple[str, str]:
     """Return the score, the papers' claims as their texts state them by verdict in percent, and what it leaves out."""
-    tables = [table[table["ours"].fillna("") == ""] for table in all_verdicts().values()]
-    lines = pd.concat([table[table["convention"] == "as_written"] for table in tables])
+    table = pd.concat(all_verdicts())
+    lines = table[(table["ours"].fillna("") == "") & (table["convention"] == "as_written")]
     parts = _percent(lines["verdict"], list(WORDS_OF_SCORE))
     beside = int(((lines["verdict"] == "confirmed") & (lines["against"] > 0)).sum())
     averaged, both = lines["on_average"].notna().sum(), disagreements(all_verdicts())
@@ -116,7 +107,6 @@ def score_lines() -> tuple[str, str]:
 
 
 def _percent(words: pd.Series, named: list[str]) -> list[str]:
-    """Return the shares of verdicts in words."""
     percent = (100 * words.value_counts() / len(words)).round().astype(int)
     return [f"{percent[word]}% {WORDS_OF_SCORE[word]}" for word in named if word in percent.index]
 
@@ -135,8 +125,8 @@ def family_table() -> str:
     lines = []
     for name, table in all_verdicts().items():
         tested = table[table["p"].notna()].fillna({"ours": "", "level": "", "of": ""})
-        levels, means = (adjust(tested, of)["level"] for of in ("", "average_"))
-        family = families(tested)
+        levels, means = (verdicts.adjust(tested, of)["level"] for of in ("", "average_"))
+        family = verdicts.families(tested)
         for convention, words in CONVENTIONS.items():
             told = []
             for each in FAMILIES:
@@ -195,20 +185,18 @@ def scoreboard_page(named: list[str]) -> str:
 
 
 def _said(line: dict[str, Any], both: bool) -> str:
-    """Return a verdict in one phrase: word, counts of comparisons, effects."""
-    counts = f" ({counts_text(line)} for / open / against)" if line["comparisons"] > 1 else ""
+    counts = f" ({verdicts.counts_text(line)} for / open / against)" if line["comparisons"] > 1 else ""
     run = f"{CONVENTIONS[line['convention']]}: " if both else ""
-    return f"{run}**{verdict_text(line)}**{counts}, {effect_text(line)}".strip()
+    return f"{run}**{verdicts.verdict_text(line)}**{counts}, {verdicts.effect_text(line)}".strip()
 
 
 def hardware() -> str:
     """Return the table of what the rows cost, as last measured, and on which processors they were made."""
     costs = pd.read_csv(DATA / "core_seconds.csv")
-    made = {path.stem: pd.read_csv(path) for path in sorted((DATA / "processors").glob("*.csv"))}
     lines = []
     for (study, profile), mine in costs.groupby(["study", "profile"], sort=True):
-        table = made.get(str(study))
-        used = [] if table is None else sorted(set(table.loc[table["profile"] == profile, "processor"]))
+        made = processors_of(str(study))
+        used = sorted(set(made.loc[made["profile"] == profile, "processor"]))
         loaded, hours = load_study(str(study)), mine["core_seconds"].sum() / 3600
         name, names = loaded.paper.abbreviation, list(loaded.experiments)
         there = sum(rows_file(str(study), experiment, cast(Profile, profile)).is_file() for experiment in names)
@@ -262,17 +250,17 @@ def write_pages() -> None:
 
 
 def score_values(
-    verdicts: Mapping[str, pd.DataFrame], comparisons: Mapping[str, pd.DataFrame], shorts: Mapping[str, str]
+    tables: Mapping[str, pd.DataFrame], comparisons: Mapping[str, pd.DataFrame], shorts: Mapping[str, str]
 ) -> pd.DataFrame:
     """Return the headline claims that statistics decide, one line for each and its convention.
 
-    Tables are by study; ``shorts`` has headline claims in a few words. The columns are ``study, id, short, convention,
-    verdict, for, open, against, value, low, high``: the mean over comparisons of their distance from the margin, in
-    standard deviations of a run, positive for the claim, with its 95% interval by the t-distribution; of one comparison
-    that of its runs.
+    ``tables`` (of verdicts) and ``comparisons`` are by study; ``shorts`` has headline claims in a few words. The
+    columns are ``study, id, short, convention, verdict, for, open, against, value, low, high``: the mean over
+    comparisons of their distance from the margin, in standard deviations of a run, positive for the claim, with its 95%
+    interval by the t-distribution; of one comparison that of its runs.
     """
     lines = []
-    for study, table in verdicts.items():
+    for study, table in tables.items():
         mine = table[(table["level"] == "headline") & table["comparisons"].notna()]
         for _, line in mine.iterrows():
             there = comparisons[study]
@@ -288,7 +276,7 @@ def score_values(
     return pd.DataFrame(lines)
 
 
-def shares(verdicts: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+def shares(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Return how the claims of a paper fare that statistics decide, by the count of comparisons and on average.
 
     Columns are ``study, convention, by, claims`` and the shares of these claims that are ``for`` (confirmed),
@@ -296,30 +284,27 @@ def shares(verdicts: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     some, has its word.
     """
     lines = []
-    for study, table in verdicts.items():
+    for study, table in tables.items():
         theirs = table[(table["ours"].fillna("") == "") & table["comparisons"].notna()]
-        for convention in CONVENTIONS:
-            mine = theirs[theirs["convention"] == convention]
-            if len(mine):
-                for by, words in (("count", mine["verdict"]), ("average", by_average(mine))):
-                    part = words.map(STATES).fillna("open").value_counts(normalize=True)
-                    about = {"study": study, "convention": convention, "by": by, "claims": len(mine)}
-                    lines.append(about | {state: float(part.get(state, 0.0)) for state in COLOURS})
+        for convention, mine in theirs.groupby("convention", sort=False):
+            for by, words in (("count", mine["verdict"]), ("average", by_average(mine))):
+                part = words.map(STATES).fillna("open").value_counts(normalize=True)
+                about = {"study": study, "convention": convention, "by": by, "claims": len(mine)}
+                lines.append(about | {state: float(part.get(state, 0.0)) for state in COLOURS})
     return pd.DataFrame(lines)
 
 
-def by_average(verdicts: pd.DataFrame) -> pd.Series:
+def by_average(table: pd.DataFrame) -> pd.Series:
     """Return the words of verdicts with those on the mean over comparisons in place of their count."""
-    return verdicts["on_average"].fillna(verdicts["verdict"])
+    return table["on_average"].fillna(table["verdict"])
 
 
-def disagreements(verdicts: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+def disagreements(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Return in how many of a paper's claims with both conventions text and code differ: ``study, claims, differ``."""
     lines = []
-    for study, table in verdicts.items():
+    for study, table in tables.items():
         theirs = table[(table["ours"].fillna("") == "") & (table["verdict"] != "not run")]
-        both = theirs.pivot(index="id", columns="convention", values="verdict").reindex(columns=list(CONVENTIONS))
-        both = both.dropna()
+        both = theirs.set_index(["id", "convention"])["verdict"].unstack().reindex(columns=list(CONVENTIONS)).dropna()
         if len(both):
             differ = int((both["as_written"] != both["as_coded"]).sum())
             lines.append({"study": study, "claims": len(both), "differ": differ})
@@ -369,7 +354,6 @@ def score_figure(
 
 
 def _claims(axis: Axes, values: pd.DataFrame, comparisons: pd.DataFrame) -> None:
-    """Draw the headline claims of one paper, a line each."""
     order = list(dict.fromkeys(values["id"]))
     there = comparisons[comparisons["id"].isin(order)]
     coded = set(values.loc[values["convention"] == "as_coded", "id"])

@@ -6,6 +6,7 @@ values stand in ``notebooks/<study>/parameters.yaml`` as well, since an edited c
 
 import ast
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -49,6 +50,17 @@ def declared_parameters(study: str, notebook: str) -> dict[str, Any]:
     return found
 
 
+def check_parameters(path: Path, given: Mapping[str, Any]) -> None:
+    """Refuse parameters that the notebook does not have, and notebooks that lack the required ones."""
+    import nbformat  # a second
+
+    cells = [cell for cell in nbformat.read(path, as_version=4).cells if "parameters" in cell.metadata.get("tags", [])]
+    declared = [name for cell in cells for name in assigned(cell.source)]
+    if missing := ", ".join(name for name in REQUIRED if name not in declared):
+        raise ValueError(f"{path.name} declares no parameter {missing}; add it to the cell tagged parameters.")
+    refuse_unknown(path.name, list(given), declared)
+
+
 def refuse_unknown(notebook: str, given: list[str], declared: list[str]) -> None:
     """Refuse parameters that a notebook does not declare, with the list of what there is."""
     if unknown := sorted(set(given) - set(declared)):
@@ -58,7 +70,10 @@ def refuse_unknown(notebook: str, given: list[str], declared: list[str]) -> None
 def read_value(name: str, value: Any, published: Any) -> Any:
     """Return the value of a parameter in the kind of its published one."""
     if isinstance(value, str) and not isinstance(published, str):
-        value = yaml.safe_load(value)
+        try:
+            value = yaml.safe_load(value)
+        except yaml.YAMLError:
+            raise ValueError(f"{name} is {value!r}, which is no value; write numbers, or a list as [8, 16].") from None
     if isinstance(published, list) and isinstance(value, int | float | str):
         value = [value]
     number = isinstance(published, int | float) and not isinstance(published, bool)

@@ -37,9 +37,8 @@ def stages_of(studies: Sequence[str] = ()) -> list[str]:
     if unknown := sorted(set(studies) - set(known)):
         raise ValueError(f"unknown study {', '.join(unknown)}; the pipeline has: {', '.join(known)}.")
     wanted = [name for name in known if name in studies or not studies]
-    return [f"rows@{name}" for name in wanted] + [
-        f"{name}@{notebook}" for name in wanted for notebook in stages[name]["foreach"]
-    ]
+    notebooks = [f"{name}@{notebook}" for name in wanted for notebook in stages[name]["foreach"]]
+    return [*(f"rows@{name}" for name in wanted), *notebooks]
 
 
 def rebuild(studies: Sequence[str] = (), profile: str = "laptop") -> int:
@@ -111,10 +110,7 @@ def _smoke(paths: Sequence[Path]) -> int:
 
 
 def _run_stages(stages: Sequence[str]) -> tuple[int, list[str]]:
-    """Run stages by DVC, saying before each one which it is and how long the rest takes; return what was skipped.
-
-    The notebooks of a study run two at a time, as soon as its rows are there, beside those of the next study.
-    """
+    """Run stages by DVC, saying before each one which it is and how long the rest takes; return what was skipped."""
     environment = os.environ | {"BESTARM_STORE": str(REBUILD / "store"), "BESTARM_FRESH": "1", "PYTHONUNBUFFERED": "1"}
     began = time.monotonic()
     begun: list[str] = []
@@ -139,7 +135,7 @@ def _run_stages(stages: Sequence[str]) -> tuple[int, list[str]]:
                     print(line, end="", flush=True)
         return process.returncode
 
-    with ThreadPoolExecutor(2) as pool:
+    with ThreadPoolExecutor(2) as pool:  # notebooks as soon as their rows are there, beside the rows of the next study
         running = []
         for study in [name.removeprefix("rows@") for name in stages if name.startswith("rows@")]:
             if status := reproduce(f"rows@{study}"):

@@ -6,21 +6,14 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import psutil
 
 from bestarm_lab.notebooks.child_processes import end_marked
-from bestarm_lab.notebooks.parameters import (
-    CHANGED,
-    REQUIRED,
-    assigned,
-    published_parameters,
-    read_value,
-    refuse_unknown,
-)
+from bestarm_lab.notebooks.parameters import CHANGED, check_parameters, published_parameters, read_value
 from bestarm_lab.paths import FIGURES, NOTEBOOKS, QUICK, ROOT
 
 PUBLISHED = "laptop"  # the notebooks' default profile
@@ -51,17 +44,6 @@ def notebook_path(name: str) -> Path:
     return known[given if given in known else begun[0]]
 
 
-def check_parameters(path: Path, given: Mapping[str, Any]) -> None:
-    """Refuse parameters that the notebook does not have, and notebooks that lack the required ones."""
-    import nbformat  # a second, as below; an unknown notebook is refused without
-
-    cells = [cell for cell in nbformat.read(path, as_version=4).cells if "parameters" in cell.metadata.get("tags", [])]
-    declared = [name for cell in cells for name in assigned(cell.source)]
-    if missing := ", ".join(name for name in REQUIRED if name not in declared):
-        raise ValueError(f"{path.name} declares no parameter {missing}; add it to the cell tagged parameters.")
-    refuse_unknown(path.name, list(given), declared)
-
-
 def run_notebook(name: str, profile: str = PUBLISHED, **parameters: Any) -> Path:
     """Execute a notebook and publish what it saved when all of it has run.
 
@@ -72,7 +54,7 @@ def run_notebook(name: str, profile: str = PUBLISHED, **parameters: Any) -> Path
     ValueError for an unknown notebook or parameter, before anything runs, and NotebookFailed if a cell raises.
     """
     path = notebook_path(name)
-    import nbformat
+    import nbformat  # a second, as below; an unknown notebook is refused without
     import papermill
     from nbclient.exceptions import DeadKernelError
 
@@ -124,8 +106,7 @@ def run_notebook(name: str, profile: str = PUBLISHED, **parameters: Any) -> Path
         print(f"{study}/{path.stem}: {line}", file=sys.stderr)
     whole = not any("STAND-IN" in line for line in said)
     changed = any(line.startswith(CHANGED) for line in _printed(notebook))
-    if changed:
-        in_place = False
+    in_place = in_place and not changed
     strip(notebook)
     copy.unlink()
     target, executed = base / path.stem, path

@@ -30,6 +30,7 @@ from bestarm_lab.notebooks.parameters import CHANGED, changed_parameters, declar
 from bestarm_lab.paths import QUICK, ROOT
 from bestarm_lab.results import committed_rows, costs, current_rows, published, read_verdicts, readable, rows_of
 from bestarm_lab.study import load_study, load_styles, project_seed
+from bestarm_lab.study_packages import find_claim
 
 _Data = TypeVar("_Data")
 PACKAGES = ("numpy", "scipy", "numba", "pandas", "matplotlib", "seaborn", "statsmodels")  # whose versions are kept
@@ -108,15 +109,15 @@ class Section:
         says so, and how long the simulation will take, before it starts. Where a parameter of the notebook is changed,
         only those rows are simulated that it needs and that are not committed.
         """
-        if self.experiment(name) is not load_study(self.study).experiment(name):
-            return self._simulated(name, profile)
         scale, rows = profile or self.profile, None
-        if profile is None and scale == "laptop":
+        largest = profile is None and scale == "laptop"
+        if largest:
             scale, rows = self._published(name)
-        elif scale != "smoke":
+        if self.experiment(name) is not load_study(self.study).experiment(name):
+            return self._simulated(name, scale, rows)
+        if scale != "smoke" and not largest:
             rows = current_rows(self.study, name, scale)
         if rows is None:
-            scale = profile or self.profile
             if scale != "smoke":
                 seconds = costs().get((self.study, name, scale))
                 cost = "an unknown time" if seconds is None else f"about {seconds:.0f} processor seconds"
@@ -134,17 +135,13 @@ class Section:
         return [self.rows(name) for name in names]
 
     def _published(self, name: str) -> tuple[Profile, pd.DataFrame | None]:
-        """Return published rows, read from their file once, and their scale."""
         if name not in self.read:
             self.read[name] = published(self.study, name)
         scale, rows = self.read[name]
         return scale, None if rows is None else rows.copy(deep=False)
 
-    def _simulated(self, name: str, profile: Profile | None) -> pd.DataFrame:
+    def _simulated(self, name: str, scale: Profile, committed: pd.DataFrame | None) -> pd.DataFrame:
         """Return the rows of a changed experiment, at the scale of the published ones where that is not changed."""
-        scale, committed = profile or self.profile, None
-        if profile is None and scale == "laptop":
-            scale, committed = self._published(name)
         experiment, smoke = self.on_data(name), scale == "smoke"
         if committed is None and not smoke:
             committed = committed_rows(self.study, name, scale)
@@ -207,7 +204,8 @@ class Section:
         verdicts = read_verdicts(self.study)
         if verdicts is None:
             raise FileNotFoundError(f"there are no verdicts on {self.study}; make them by: bestarm rows {self.study}")
-        chosen = verdicts["id"].isin(identities) if identities else verdicts["notebook"] == self.notebook
+        names = [find_claim(identity)[1] for identity in identities]  # refuses what is none
+        chosen = verdicts["id"].isin(names) if names else verdicts["notebook"] == self.notebook
         display(Markdown(verdict_table(verdicts[chosen])))
 
     def _save_values(self, name: str, values: pd.DataFrame, experiments: Sequence[str]) -> None:
@@ -238,16 +236,13 @@ class Section:
         (folder / f"{name}.json").write_text(f"{text}\n", encoding="utf-8")
 
     def _show_picture(self, name: str, figure: Figure) -> None:
-        """Save a figure as PNG on white, which every page can show, and as SVG on no ground; display and close it.
-
-        For a page as wide as a phone it is written below ``$BESTARM_NARROW``, if that is set and it has room.
-        """
+        """Save a figure as PNG on white, which every page can show, and as SVG on no ground; display and close it."""
         folder = self._folder()
         png = folder / f"{name}.png"
         figure.savefig(png, metadata={"Software": None})
         (folder / f"{name}.svg").write_text(light_svg(figure), encoding="utf-8")
         display(Image(filename=png, width=round(figure.dpi * figure.get_size_inches()[0])))  # drawn a third time else
-        if (base := os.environ.get("BESTARM_NARROW")) and narrow(figure):  # the figure is changed
+        if (base := os.environ.get("BESTARM_NARROW")) and narrow(figure):  # as wide as a phone; the figure is changed
             file = Path(base) / self.study / self.notebook / f"{name}.svg"
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(light_svg(figure, letters="none"), encoding="utf-8")
@@ -267,7 +262,6 @@ class Section:
 
 
 def _made_by(rows: pd.DataFrame) -> dict[str, Any]:
-    """Return what the rows of one experiment were made by: keys, replications and kind of data."""
     named = [c for c in ("convention", "series") if c in rows]
     keys: dict[str, list[str]] = {}
     for *cell, key in rows[[*named, "key"]].drop_duplicates().itertuples(index=False):

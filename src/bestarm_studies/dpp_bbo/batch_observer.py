@@ -40,7 +40,6 @@ class BatchObserver(Observed):
     tried: list[IntArray] = field(default_factory=list)
 
     def start(self, arms: Arms, streams: Streams) -> BatchGPState:
-        """Start the policy."""
         self.rounds.clear()
         self.tried.clear()
         state: BatchGPState = super().start(arms, streams)

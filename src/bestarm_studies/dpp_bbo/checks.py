@@ -1,6 +1,8 @@
 """Values that claims compare: regrets from the maximum of the domain, as the paper counts them, or from candidates."""
 
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
+from operator import itemgetter
 
 import numpy as np
 import pandas as pd
@@ -33,19 +35,10 @@ def immediate_regrets(cell: pd.DataFrame) -> pd.Series:
     return found
 
 
-def log_regret(cell: pd.DataFrame, test: Test) -> pd.DataFrame:
-    """Return the mean of log10(f(x*) - f + 10^-6) over the rows of each run (rows) and series (columns)."""
-    return _mean_log(cell, immediate_regrets(cell))
-
-
-def log_candidate_regret(cell: pd.DataFrame, test: Test) -> pd.DataFrame:
-    """Return `log_regret` from the best candidate in the place of the maximum of the domain."""
-    return _mean_log(cell, cell["candidate_regret"])
-
-
-def log_observed_regret(cell: pd.DataFrame, test: Test) -> pd.DataFrame:
-    """Return `log_candidate_regret` of the observed arm with the largest posterior mean."""
-    return _mean_log(cell, cell["by_observed_mean"])
+def mean_log(cell: pd.DataFrame, test: Test, regrets: Callable[[pd.DataFrame], pd.Series]) -> pd.DataFrame:
+    """Return the mean of log10(regret + 10^-6) over the rows of each run (rows) and series (columns)."""
+    logs = pd.Series(np.log10(regrets(cell).astype(np.float64) + SMALLEST), index=cell.index)
+    return logs.groupby([cell["replication"], cell["series"]], sort=False).mean().unstack("series")
 
 
 def distance_to(cell: pd.DataFrame, test: Test) -> pd.DataFrame:
@@ -54,11 +47,9 @@ def distance_to(cell: pd.DataFrame, test: Test) -> pd.DataFrame:
     return table.sub(table[test["to"]], axis=0).abs()
 
 
-def _mean_log(cell: pd.DataFrame, regrets: pd.Series) -> pd.DataFrame:
-    logs = pd.Series(np.log10(regrets.astype(np.float64) + SMALLEST), index=cell.index)
-    return logs.groupby([cell["replication"], cell["series"]], sort=False).mean().unstack("series")
-
-
+log_regret = partial(mean_log, regrets=immediate_regrets)  # from f(x*)
+log_candidate_regret = partial(mean_log, regrets=itemgetter("candidate_regret"))  # from the best candidate
+log_observed_regret = partial(mean_log, regrets=itemgetter("by_observed_mean"))  # of the best observed arm
 VALUES: dict[str, Value] = {
     "batch": Value("batch", of=batch_of),
     "distance_to": Value("distance from the regret of another search", of=distance_to, needs={"to": "text"}),

@@ -23,6 +23,8 @@ from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
 
 _ROUNDING = 1e-9
 _WIDTH = LOG.index("width")
+TEXT, CODE = "as written", "Contal's software"  # two relevance regions
+_MAXIMUM = LOG.index("maximum")
 
 
 def hallucinated(state: BatchGPState) -> range:
@@ -57,10 +59,6 @@ def dpp_kernel(state: BatchGPState, replication: int, region: IntArray, b: int =
     rows = state.rows[r, : state.n_known[r] + b][:, region]
     prior = state.constant + state.signal[r] * np.exp(-0.5 * cdist(points, points, "sqeuclidean"))
     return np.asarray(np.eye(len(region)) + (prior - rows.T @ rows) / state.noise[r])
-
-
-TEXT, CODE = "as written", "Contal's software"  # two relevance regions
-_MAXIMUM = LOG.index("maximum")
 
 
 class Moment(NamedTuple):

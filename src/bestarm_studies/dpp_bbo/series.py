@@ -46,6 +46,8 @@ OFFLINE: dict[str, dict[str, Any]] = {
         "scale": 0.0660,
     },
 }  # fmt: skip
+KNOWN = GPModel.frozen(DRAWN["lengthscale"], 1.0, DRAWN["sigma"] ** 2)
+DRAW_ROUNDS = 20
 
 
 def learned(objective: str, **settings: Any) -> GPModel:
@@ -96,10 +98,6 @@ def controls(batch: int, model: GPModel) -> dict[str, BatchGP]:
         "Thompson": thompson(**given),
         "random": BatchGP("random", rule=rules.Anywhere(), **given),
     }
-
-
-KNOWN = GPModel.frozen(DRAWN["lengthscale"], 1.0, DRAWN["sigma"] ** 2)
-DRAW_ROUNDS = 20
 
 
 def on_draws() -> dict[str, BatchGP]:

@@ -13,6 +13,7 @@ SMALLEST = 1e-6  # added to a regret before its logarithm is taken
 SEARCHES = ("GP-BUCB", "B-EST", "UCB-DPP-MAX", "EST-DPP-MAX", "UCB-DPP-SAMPLE", "EST-DPP-SAMPLE", "LP-UCB")
 RIVALS = tuple(name for name in SEARCHES if "SAMPLE" not in name)
 EVERYBODY = (*SEARCHES, "UCB-UNIFORM", "EST-UNIFORM", "Thompson", "random")
+ROUNDING = 1e-8
 
 
 def rivals_of_sampling() -> dict[str, dict[str, tuple[str, str]]]:
@@ -82,6 +83,3 @@ def wide_table(values: pd.DataFrame, entry: str = "{value:.3f}", *, index: Seque
     shown = values.dropna(subset="value")
     shown = shown.assign(name=shown["statistic"], statistic="any")
     return text_table(shown, "any", entry, index=index, columns="{name}").fillna("")
-
-
-ROUNDING = 1e-8

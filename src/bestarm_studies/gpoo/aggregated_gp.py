@@ -7,7 +7,7 @@ Used alone, for many replications at once; the search over cells has its own for
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg import block_diag, solve_triangular
 
 from bestarm.interface import FloatArray, IntArray
 from bestarm.kernels import Kernel, quadrature
@@ -241,10 +241,6 @@ def observed_averages(partition: Partition, cells: IntArray, lengthscale: float)
         return average_cells(partition, cells)
     lower, upper = partition.bounds(cells)
     rules = [quadrature(low, high, lengthscale) for low, high in zip(lower, upper, strict=True)]
-    sizes = [len(weights) for _, weights in rules]
-    averaging, begin = np.zeros((len(cells), sum(sizes))), 0
     volumes = (upper - lower).prod(axis=1) if partition.feedback == "integral" else np.ones(len(cells))
-    for row, (_, weights) in enumerate(rules):
-        averaging[row, begin : begin + len(weights)] = volumes[row] * weights
-        begin += len(weights)
-    return np.concatenate([nodes for nodes, _ in rules]), averaging
+    rows = [volume * weights for volume, (_, weights) in zip(volumes, rules, strict=True)]
+    return np.concatenate([nodes for nodes, _ in rules]), block_diag(*rows)

@@ -12,6 +12,9 @@ from bestarm.partition import Feedback, Partition
 from bestarm.streams import Streams, standard_normal
 from bestarm_studies.gpoo.cell_bandit import CellBandit
 
+Name = Literal["f1", "f2", "f3"]
+_VARIANCE = 0.1
+
 
 @dataclass(frozen=True)
 class KernelExpansion:
@@ -58,10 +61,6 @@ def prior_draws(kernel: Stationary, centres: FloatArray, streams: Streams) -> Ke
     key = streams.key("function")
     normals = np.array([[standard_normal(key, r, j, 0) for j in range(len(centres))] for r in streams.replications])
     return KernelExpansion(kernel, centres, solve_triangular(factor, normals.T, lower=True, trans="T").T)
-
-
-Name = Literal["f1", "f2", "f3"]
-_VARIANCE = 0.1
 
 
 @dataclass(frozen=True)

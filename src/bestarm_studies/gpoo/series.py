@@ -17,6 +17,7 @@ GPOO = partial(Gpoo, budget=BUDGET)
 GPTREE = partial(GpTree, budget=BUDGET)
 STOOO = partial(Stooo, rule="munos")  # its rule holds the budget, so each budget is a run of its own
 AVE_STOOO = partial(Stooo, rule="average")
+ALL_BUDGETS, TENS = range(1, BUDGET + 1), range(10, BUDGET + 1, 10)
 
 
 def gpoo(n_representatives: int, policy: partial[Gpoo] = GPOO, **problem: Any) -> Series:
@@ -37,9 +38,6 @@ def single_and_average(policy: partial[Gpoo] = GPOO) -> dict[str, Any]:
 def gptree_average() -> Series:
     """Return GPTree with average feedback, which the paper does not run."""
     return Series(GPTREE, label="GPTree", problem={"n_representatives": 10})
-
-
-ALL_BUDGETS, TENS = range(1, BUDGET + 1), range(10, BUDGET + 1, 10)
 
 
 def controls(budget: int, **settings: Any) -> dict[str, Any]:

@@ -20,6 +20,13 @@ from bestarm_studies.gpoo.functions import DesignedBandit
 
 N_POINTS = 401  # where the posterior of f is written down
 Searches = Mapping[str, tuple[Gpoo, partial[DesignedBandit]]]
+_DRAWS = (
+    ("not evaluated", "#4A90D9", "o"),
+    ("evaluated once", "#009E73", "s"),
+    ("evaluated more than once", "#C00000", "^"),
+)
+_CURVES = (("mean", "posterior", "mean"), ("f", "posterior", "truth"), ("observation", "observation", "mean"))
+_NODE = ("depth", "leaf", "draws", "mean", "width", "delta", "bound", "truth", "chosen")
 
 
 @dataclass(frozen=True)
@@ -168,15 +175,6 @@ def _growth_of(search: Search, replications: int, seed: int) -> pd.DataFrame:
         }
 
     return search.watched(look, replications, seed)
-
-
-_DRAWS = (
-    ("not evaluated", "#4A90D9", "o"),
-    ("evaluated once", "#009E73", "s"),
-    ("evaluated more than once", "#C00000", "^"),
-)
-_CURVES = (("mean", "posterior", "mean"), ("f", "posterior", "truth"), ("observation", "observation", "mean"))
-_NODE = ("depth", "leaf", "draws", "mean", "width", "delta", "bound", "truth", "chosen")
 
 
 def tree_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:

@@ -24,7 +24,6 @@ def _but(*names: str) -> list[str]:
 
 
 def _per_arm(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return rows with budgets per arm in the place of budgets."""
     return rows.assign(budget=rows["budget"] // rows["n_arms"])
 
 

@@ -38,11 +38,8 @@ def accuracy_effects(
     """Return what each change adds to the accuracy (series "A" and "A | change"), a panel for each K that has rows.
     Panels' names begin with ``name``. The budget is ``budget``, or ``per_arm`` times K, or the largest of the rows."""
     frames = []
-    for k in sizes:
-        mine = rows[rows["n_arms"] == k]
-        if mine.empty:
-            continue
-        wanted = budget or per_arm * k
+    for k in [k for k in sizes if (rows["n_arms"] == k).any()]:
+        mine, wanted = rows[rows["n_arms"] == k], budget or per_arm * k
         cell = mine[mine["budget"] == (wanted if (mine["budget"] == wanted).any() else mine["budget"].max())]
         panel = f"{name}, K = {k}"
         frames.append(paired_effects(cell, "correct", statistic="accuracy", panel=panel, profile=profile))

@@ -167,7 +167,6 @@ def random_linear_instance(
 def _ratios_of_some(
     cell: Cell, normalisation: Normalisation, instances: range, seed: int, solve_designs: SolveDesigns
 ) -> list[tuple[int | float | str, ...]]:
-    """Return the rows of `complexity_ratios` of some instances of a cell."""
     rows: list[tuple[int | float | str, ...]] = []
     for instance in instances:
         rng = np.random.default_rng(np.random.SeedSequence([seed, *cell, instance]))

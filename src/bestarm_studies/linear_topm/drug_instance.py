@@ -12,6 +12,8 @@ from bestarm.streams import Streams, uniform
 from bestarm_lab.datasets.registry import fetch
 from bestarm_objectives.drug.files import DRUGS, N_PATIENTS, read_rewards, read_signatures
 
+DATA_FILES = ("drug-rewards", "drug-signatures")
+
 
 @njit(cache=True)
 def _recorded_totals(
@@ -72,9 +74,6 @@ class RecordedRewards:
     def take(self, rows: IntArray) -> Self:
         """Return the problem itself: its table serves every replication."""
         return self
-
-
-DATA_FILES = ("drug-rewards", "drug-signatures")
 
 
 def drug_instance(identity_features: bool = False) -> RecordedRewards:

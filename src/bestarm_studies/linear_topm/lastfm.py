@@ -14,6 +14,11 @@ from bestarm.interface import FloatArray
 from bestarm_lab.datasets.registry import fetch
 from bestarm_studies.linear_topm.instances import MisspecifiedBandit, unexplained_deviation
 
+DATA_FILES = ("lastfm-103", "lastfm-50", "drugs-linear")
+
+# name of the data file: arms, features, largest deviation of the true means from the linear prediction
+SIZES = {"lastfm-103": (103, 8, 0.206), "lastfm-50": (50, 7, 0.206), "drugs-linear": (10, 6, 0.02)}
+
 
 @dataclass(frozen=True)
 class LinearRepresentation:
@@ -50,12 +55,6 @@ def read_linear_representation(
     except (OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
         raise ValueError(f"{path}: expected a NumPy archive, found none that can be read ({error}).") from error
     return LinearRepresentation(arrays["features"], arrays["theta"], arrays.get("ground_truth"))
-
-
-DATA_FILES = ("lastfm-103", "lastfm-50", "drugs-linear")
-
-# name of the data file: arms, features, largest deviation of the true means from the linear prediction
-SIZES = {"lastfm-103": (103, 8, 0.206), "lastfm-50": (50, 7, 0.206), "drugs-linear": (10, 6, 0.02)}
 
 
 def _instance(name: str, found: LinearRepresentation, as_it_is: bool, sigma: float, data: str) -> MisspecifiedBandit:

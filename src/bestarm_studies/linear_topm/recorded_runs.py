@@ -16,11 +16,7 @@ _RUNS = {
         "LUCB (largest var.)": (10444, 2506, 0),
         "UGapE": (14003, 1894, 0),
     },
-    "fig1b": {
-        "m-LinGapE (greedy)": (3263, 2119, 22),
-        "LinGIFA (greedy)": (3848, 1357, 0),
-        "LinGame": (7138, 2460, 0),
-    },
+    "fig1b": {"m-LinGapE (greedy)": (3263, 2119, 22), "LinGIFA (greedy)": (3848, 1357, 0), "LinGame": (7138, 2460, 0)},
     "fig1c": {
         "m-LinGapE (greedy)": (7582, 208, 0),
         "m-LinGapE (optimized)": (7587, 206, 0),
@@ -42,9 +38,6 @@ _RUNS = {
     },
     "fig3a": {"LinGIFA (largest var.)": (1100, 773, 3), "m-LinGapE (optimized)": (1018, 545, 1)},
     "fig3b": {"LinGIFA (largest var.)": (14141, 8085, 3), "m-LinGapE (optimized)": (11095, 6742, 7)},
-    "audit_lucb": {
-        "LUCB (sampling both arms)": (245384, 200424, 10),
-        "LUCB (largest var.)": (235471, 185874, 9),
-    },
+    "audit_lucb": {"LUCB (sampling both arms)": (245384, 200424, 10), "LUCB (largest var.)": (235471, 185874, 9)},
 }
 RECORDED: dict[str, dict[str, Any]] = {name: {"n": 500, **runs} for name, runs in _RUNS.items()}

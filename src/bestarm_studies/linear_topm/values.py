@@ -75,17 +75,12 @@ def sample_complexity_values(
 def agreement_with_recorded(rows: pd.DataFrame, recorded: Mapping[str, Any]) -> pd.DataFrame:
     """Compare our means as coded with the authors' recorded ones: one z-test a series.
     Returns ``series, ours, authors, ratio, z, p`` (two-sided, not yet adjusted for the number of tests)."""
-    table = []
-    for series, group in rows[rows["convention"] == "as_coded"].groupby("series", sort=False):
-        if series not in recorded:
-            continue
-        theirs, spread, _ = recorded[str(series)]
-        pulls = group["pulls"].astype(np.float64)
-        z = (pulls.mean() - theirs) / np.sqrt(pulls.var(ddof=1) / len(pulls) + spread**2 / recorded["n"])
-        p = 2.0 * stats.norm.sf(abs(z))
-        line = {"series": series, "ours": pulls.mean(), "authors": theirs, "ratio": pulls.mean() / theirs}
-        table.append(line | {"z": z, "p": p})
-    return pd.DataFrame(table)
+    coded = rows[(rows["convention"] == "as_coded") & rows["series"].isin(list(recorded))]
+    ours = coded.astype({"pulls": np.float64}).groupby("series", sort=False)["pulls"].agg(["mean", "var", "size"])
+    theirs = pd.DataFrame([recorded[s] for s in ours.index], ours.index, ["mean", "spread", "errors"])
+    z = (ours["mean"] - theirs["mean"]) / np.sqrt(ours["var"] / ours["size"] + theirs["spread"] ** 2 / recorded["n"])
+    found = {"ours": ours["mean"], "authors": theirs["mean"], "ratio": ours["mean"] / theirs["mean"]}
+    return pd.DataFrame(found | {"z": z, "p": 2.0 * stats.norm.sf(z.abs())}).reset_index()
 
 
 def growth_exponents(rows: Mapping[float, pd.DataFrame]) -> pd.DataFrame:

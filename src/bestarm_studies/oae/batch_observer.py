@@ -49,7 +49,6 @@ class BatchObserver(Observed):
             raise ValueError(f"least must be at least 0, got {self.least}.")
 
     def start(self, arms: Arms, streams: Streams) -> BatchState:
-        """Start the policy."""
         self.rounds.clear()
         self.replications = streams.replications
         state: BatchState = super().start(arms, streams)

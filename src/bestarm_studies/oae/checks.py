@@ -48,26 +48,17 @@ def batch_limit(rows: pd.DataFrame) -> float:
     return float(rows["round"].max()) + 1.0
 
 
-def _mean(rows: pd.DataFrame, column: str, after: int) -> pd.DataFrame:
+def _mean(rows: pd.DataFrame, test: Test, column: str, after: int = 1) -> pd.DataFrame:
+    """Return a column in the mean over the batches of whole runs, by default over all but the first, random one."""
     kept = whole_runs(without_broken(rows))
     kept = kept[kept["round"] > after]
     return kept.groupby(["replication", "series"], sort=False)[column].mean().unstack("series").astype(float)
 
 
-def regret_area(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
-    """Return the relative regret of the best arm so far, in the mean over all batches."""
-    return _mean(rows, "relative_regret", 0)
-
-
-def mean_reward(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
-    """Return the reward in the mean over all batches but the first, which is random."""
-    return _mean(rows, "reward", 1)
-
-
 def top_found(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
     """Return the share of the top-0.2% arms that is found so far, in the mean over all batches but the first.
     That of random batches is its mean by the exact law, the share of all arms that are searched, in every run."""
-    table = _mean(with_top_share(rows), "found", 1)
+    table = _mean(with_top_share(rows), test, "found")
     if RANDOM in table:
         first = rows[rows["round"] == 1].iloc[0]
         batches = np.arange(2, rows["round"].max() + 1)
@@ -77,7 +68,7 @@ def top_found(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
 
 def mean_distance(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
     """Return the distance of two arms of a batch in the mean over the first batches but one, which every run has."""
-    return _mean(rows[rows["round"] <= LEAST_BATCHES], "distance", 1)
+    return _mean(rows[rows["round"] <= LEAST_BATCHES], test, "distance")
 
 
 def gain(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
@@ -96,13 +87,14 @@ def misfit(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
     return last.pivot(index="replication", columns="series", values="misfit").astype(float)
 
 
+_regret = partial(_mean, column="relative_regret", after=0)
 VALUES: dict[str, Value] = {
     "first_hit": Value("batches until a top-1% arm", first_hit, comparable, limit=batch_limit),
     "first_hit_5": Value("batches until a top-5% arm", partial(first_hit, tau=0.05), comparable, limit=batch_limit),
     "first_hit_02": Value("batches until a top-0.2% arm", partial(first_hit, tau=0.002), comparable, limit=batch_limit),
     "first_tried": Value("batches until a top-1% arm is tried", first_tried, comparable, limit=batch_limit),
-    "regret_area": Value("regret of the best arm so far over all batches", regret_area, comparable),
-    "mean_reward": Value("reward of all batches but the first", mean_reward, comparable),
+    "regret_area": Value("regret of the best arm so far over all batches", _regret, comparable),
+    "mean_reward": Value("reward of all batches but the first", partial(_mean, column="reward"), comparable),
     "top_found": Value("share of the top-0.2% arms found, mean of batches 2 to the last", top_found, comparable),
     "mean_distance": Value("distance of two arms of a batch, batches 2 to 20", mean_distance, comparable),
     "gain": Value(

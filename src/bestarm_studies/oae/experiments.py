@@ -107,8 +107,7 @@ def on_fitted(
 ) -> Experiment:
     """Return searches of tables whose response is a fit of the class that searches.
     ``scale`` is for `scales`; ``teacher`` says how the response of each run is made."""
-    makers = fitted_instance, stand_in_fitted_instance
-    real, stand_in = (partial(make, hidden=hidden, **teacher) for make in makers)
+    real, stand_in = (partial(make, hidden=hidden, **teacher) for make in (fitted_instance, stand_in_fitted_instance))
     return _on_tables(title, hidden, series, (real, stand_in), {"name": names}, laptop_runs=oae.FEW_RUNS, **scale)
 
 

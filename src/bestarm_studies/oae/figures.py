@@ -35,9 +35,8 @@ def cut_words(
     """Return the least steps, batches and members of some series in words, beside those of the ``paper`` if cut."""
     cuts: dict[str, list[int]] = {}
     for experiment, profile in experiments:
-        policies = [
-            getattr(experiment.series[s], "policy", experiment.series[s]) for s in series if s in experiment.series
-        ]
+        searched = [experiment.series[s] for s in series if s in experiment.series]
+        policies = [getattr(one, "policy", one) for one in searched]
         settings = {**paper, **experiment.scale(profile).settings}
         for name in {k for policy in policies for k in settings_of(policy)} & paper.keys():
             cuts.setdefault(name, []).append(settings[name])
@@ -157,9 +156,8 @@ def networks_figure(
     Panels are named "class: set"; the exact law of random batches is drawn; ``part`` is as in `hits_figure`."""
     names = [str(panel).split(": ") for panel in dict.fromkeys(values["panel"])]
     classes, sets = (list(dict.fromkeys(name[place] for name in names)) for place in (0, 1))
-    figure, axes = plt.subplots(
-        len(classes), len(sets), figsize=wide(len(classes), height), squeeze=False, sharex=True, sharey=True
-    )
+    size = wide(len(classes), height)
+    figure, axes = plt.subplots(len(classes), len(sets), figsize=size, squeeze=False, sharex=True, sharey=True)
     draw = draw_share_found if part == "share" else draw_batches
     for network, row in zip(classes, axes, strict=True):
         for name, axis in zip(sets, row, strict=True):

@@ -12,6 +12,9 @@ from bestarm.interface import FloatArray
 from bestarm_studies.oae.batch_observer import WHOLE_RUNS, n_good
 
 BEYOND = "runs beyond 10^4"  # statistic: runs with a fit whose outputs passed 10^4
+TAUS = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002)
+MAIN_TAU = 0.01
+SMALLEST_TAU = min(TAUS)  # a search may end once it has found an arm of this quantile
 
 
 def marked_runs(rows: pd.DataFrame) -> pd.DataFrame:
@@ -30,11 +33,6 @@ def without_broken(rows: pd.DataFrame) -> pd.DataFrame:
     broken = marked_runs(rows)["broken"]
     runs = pd.MultiIndex.from_frame(rows[["series", "replication"]])
     return rows[~broken.reindex(runs).to_numpy(dtype=np.bool_)]
-
-
-TAUS = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002)
-MAIN_TAU = 0.01
-SMALLEST_TAU = min(TAUS)  # a search may end once it has found an arm of this quantile
 
 
 def shared_rounds(*tables: pd.DataFrame) -> list[pd.DataFrame]:

@@ -15,6 +15,12 @@ from bestarm.interface import Arms, FloatArray, IntArray
 from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm.streams import Streams, uniform
 
+REACH = 10.0
+HOLES = {"one": (1.5, 3.75), "four": (6.0, 7.25)}
+ISLAND = (0.1, 1.5)
+_HILLS = ((-8.0, 0.55), (-3.0, 0.80), (2.0, 0.65), (7.0, 1.00))
+LANDSCAPES = ("OneHillValleyOneDim", "OneHillValleyOneDimHole", "MultiValleyOneDim", "MultiValleyOneDimHole")
+
 
 class DrawnArms:
     """A problem whose arms are drawn anew for each replication; a subclass draws them in ``take``."""
@@ -29,13 +35,6 @@ class DrawnArms:
     def arms(self) -> Arms:
         """Refuse: which arms there are depends on the replication."""
         raise ValueError(f"{self.label}: arms differ by replication; call problem.take(streams.replications) first.")
-
-
-REACH = 10.0
-HOLES = {"one": (1.5, 3.75), "four": (6.0, 7.25)}
-ISLAND = (0.1, 1.5)
-_HILLS = ((-8.0, 0.55), (-3.0, 0.80), (2.0, 0.65), (7.0, 1.00))
-LANDSCAPES = ("OneHillValleyOneDim", "OneHillValleyOneDimHole", "MultiValleyOneDim", "MultiValleyOneDimHole")
 
 
 def one_hill(x: FloatArray) -> FloatArray:

@@ -20,6 +20,7 @@ from bestarm_studies.oae.landscapes import Landscape
 
 Maker = Callable[[], NoiselessArms | Landscape]
 SEEN = 2000  # the training error of larger sets is that of so many of their arms
+CLASSES = ["linear", "NN 10-5", "NN 100-10", "NN 300-100"]
 
 
 def class_name(hidden: Sequence[int]) -> str:
@@ -132,9 +133,6 @@ def fit_values(rows: pd.DataFrame, profile: str, rates: dict[str, float]) -> pd.
     mine = rows[rows["learning_rate"] == rows["series"].map(rates)]
     mine = mine.assign(ratio=mine["mse"] / mine["var"])
     return summarise(mine, {"median MSE / variance": ("ratio", "median")}, x="x", panel="{panel}", profile=profile)
-
-
-CLASSES = ["linear", "NN 10-5", "NN 100-10", "NN 300-100"]
 
 
 def fits_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:

@@ -59,9 +59,7 @@ def _draws() -> Iterator[OpenChoice]:
     """Yield every draw, read at each quantile; a regret is of no quantile."""
     regret = {"regret_area": Value("regret of the best arm so far over all batches", _wide)}
     firsts = {
-        at: {
-            "first_hit": Value(f"batches until a {at} arm", partial(first_of_design, column=column), limit=batch_limit)
-        }
+        at: Value(f"batches until a {at} arm", partial(first_of_design, column=column), limit=batch_limit)
         for column, at in QUANTILE_WORDS.items()
     }
     for draw, line in drawn_levels(N_DRAWS).iterrows():
@@ -69,9 +67,9 @@ def _draws() -> Iterator[OpenChoice]:
         rows = {ON_LANDSCAPES: Substitution(DESIGN, change=partial(_of_draw, draw=number))}
         levels = {DRAWN[str(name)].words: str(level) for name, level in line.items()}
         yield OpenChoice(f"draw {number}", rows, ["regret_area"], regret, levels=levels, draw=number)
-        for at, values in firsts.items():
+        for at, value in firsts.items():
             words, counted = f"draw {number}, {at}", levels | {QUANTILE: at}
-            yield OpenChoice(words, rows, ["first_hit"], values, levels=counted, draw=number)
+            yield OpenChoice(words, rows, ["first_hit"], {"first_hit": value}, levels=counted, draw=number)
 
 
 CHOICES = (

@@ -30,6 +30,8 @@ _ADULT_COLUMNS = (
 )  # fmt: skip
 _BLOG_COLUMNS = 281
 _BIKE_PARTS = ["casual", "registered"]
+DATA_FILES = ("adult", "bank-marketing", "bike-sharing-day", "bike-sharing-hour", "blog-feedback")
+_ATTEMPTS = 10
 
 
 def _table(path: Path, columns: int | list[str], *, words: bool = True, **options: object) -> pd.DataFrame:
@@ -102,9 +104,6 @@ def read_blog_feedback(path: Path) -> ArmTable:
     return ArmTable(standard(values[:, :-1]), values[:, -1], names)
 
 
-DATA_FILES = ("adult", "bank-marketing", "bike-sharing-day", "bike-sharing-hour", "blog-feedback")
-
-
 @dataclass(frozen=True)
 class UciSet:
     """One of the paper's data sets: its file, the rows kept, and the size printed in the paper."""
@@ -165,9 +164,6 @@ def stand_in_uci_instance(
     features = rng.standard_normal((kept, about.n_features + 2 * parts_of_target))
     response = features[:, 0] + np.tanh(features[:, 1] * features[:, 2]) + 0.3 * features[:, 3] ** 2
     return NoiselessArms(f"{name} stand-in", features, standard(response)[None], data="stand-in")
-
-
-_ATTEMPTS = 10
 
 
 def teacher_responses(table: NoiselessArms, training: Training, replications: IntArray) -> FloatArray:

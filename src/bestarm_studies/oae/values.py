@@ -32,6 +32,7 @@ from bestarm_studies.oae.first_hits import (
 RANDOM_LAW = "RandomBatch, exact law"
 _RESAMPLES = 4000
 BLOCK_ENDS = (5, 10, 20, 50, 100, 150)  # of batches over which rewards are averaged
+Pairs = Mapping[str, tuple[str, str]]
 
 
 def by_set(*tables: pd.DataFrame, series: Sequence[str] = ()) -> dict[str, pd.DataFrame]:
@@ -136,17 +137,13 @@ def hits_table(values: pd.DataFrame, tau: float = MAIN_TAU, *, sets_as_rows: boo
     return table.rename_axis("set" if sets_as_rows else "series").reset_index().fillna("")
 
 
-Pairs = Mapping[str, tuple[str, str]]
-
-
 def batch_ratios(sets: Mapping[str, pd.DataFrame], pairs: Pairs, profile: str, *, panel: str = "") -> pd.DataFrame:
     """Return ratios of the mean batches until a top-1% arm, with the 95% intervals of the claims' own test.
     x is the name of a set. ``pairs`` map headings to the series left and right of a ratio; those that a set does not
     have are left out. Both sides are compared over the runs that both have; random batches count by their exact law."""
     found = []
     for name, rows in sets.items():
-        table = first_hit(rows, {})
-        data = rows["data"].iloc[0]
+        table, data = first_hit(rows, {}), rows["data"].iloc[0]
         for heading, (left, right) in pairs.items():
             if left in table and right in table:
                 both = table[[left, right]].dropna()

@@ -62,8 +62,7 @@ GOOD = rows({"a": 0.9, "b": 0.5})
 def test_the_rows_handed_over_decide():
     """Right rows confirm, reversed rows refute, equal ones leave it open; the line has the effect and both p-values."""
     line = verdict(TEST, {"e": GOOD})
-    assert line["verdict"] == "confirmed"
-    assert line["effect"] == pytest.approx(0.4, abs=0.08)
+    assert (line["verdict"], line["effect"]) == ("confirmed", pytest.approx(0.4, abs=0.08))
     assert line["low"] < line["effect"] < line["high"]
     assert (line["n"], line["comparisons"], line["for"], line["scale"]) == (200, 1, 1, "laptop")
     assert line[["on_average", "average_p_adjusted"]].isna().all()  # one comparison is its own mean
@@ -97,10 +96,8 @@ def test_an_exact_check_sees_only_the_rows_handed_over():
         """Check that the first run is right."""
         return Decision(bool(given["e"]["correct"].iloc[0] == test["first"]), "looked", checked="1 run")
 
-    claims = study(
-        {"check": "check", "experiments": ["e"], "first": 1.0},
-        checks={"check": Check(check, {"first": "number"})},
-    )
+    checks = {"check": Check(check, {"first": "number"})}
+    claims = study({"check": "check", "experiments": ["e"], "first": 1.0}, checks=checks)
     right, wrong = rows({"a": 1.0}, n=1), rows({"a": 0.0}, n=1)
     found = evaluate(claims, {"e": right}).iloc[0]
     told = ["confirmed", "exact", "Check that the first run is right"]
@@ -274,11 +271,10 @@ STUDIES = list(study_names())
 def test_every_claim_is_a_sentence_that_stands_alone(name):
     """No claim leans on the one above it; what is ours says what it is, and of which claim."""
     claims = load_study(name).claims
+    leans = r"(So|It|Its|They|Nor|With (?:it|this|them|these)|And|Neither|This|These|Then)\b"
     for identity, claim in claims.items():
         assert re.match(r"[A-Zηαmλ]", claim.text), identity
-        assert not re.match(
-            r"(So|It|Its|They|Nor|With (?:it|this|them|these)|And|Neither|This|These|Then)\b", claim.text
-        ), identity
+        assert not re.match(leans, claim.text), identity
         assert claim.text.endswith("."), identity
         assert claim.ours in ("", *OURS), identity
         assert ("." in identity) <= bool(claim.of), identity

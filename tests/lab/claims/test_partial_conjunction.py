@@ -63,8 +63,7 @@ def test_a_series_that_is_best_is_not_refuted_for_ranks(lead):
         opposite = []
         for _ in range(6):
             mine = lead + generator.normal(size=RUNS) * np.sqrt(RUNS / 2)
-            others = generator.normal(size=(4, RUNS)) * np.sqrt(RUNS / 2)
-            changes = mine - others
+            changes = mine - generator.normal(size=(4, RUNS)) * np.sqrt(RUNS / 2)
             tests = [statistics.Estimate(-c.mean(), c.std(ddof=1) / np.sqrt(RUNS), RUNS).tails(0.0) for c in changes]
             opposite.append(statistics.partial_conjunction([p for _, p in tests], 1))
         refuted += statistics.partial_conjunction_of_cells(opposite, 6 - 5 + 1) <= 0.025
@@ -87,9 +86,8 @@ def test_a_second_look_is_paid_for_as_by_obrien_and_fleming():
 def cells_on_average(runs, relation, *, shares=False):
     """Return the mean over cells of runs, shape (cells, runs)."""
     estimates = [statistics.Estimate(float(r.mean()), np.nan, len(r), runs=pd.Series(r), shares=shares) for r in runs]
-    return statistics.on_average(
-        [statistics.Comparison("", e.value, e.interval, 0.5, 0.5, e.n, estimate=e) for e in estimates], relation
-    )
+    cells = [statistics.Comparison("", e.value, e.interval, 0.5, 0.5, e.n, estimate=e) for e in estimates]
+    return statistics.on_average(cells, relation)
 
 
 def test_a_mean_over_cells_is_hall_s_test_on_the_means_of_runs():
@@ -107,10 +105,8 @@ def test_a_mean_over_cells_is_hall_s_test_on_the_means_of_runs():
     assert found.error**2 == pytest.approx(sum(r.var(ddof=1) / len(r) for r in ragged) / 9, rel=0.1)
     assert (found.effect, found.n) == (pytest.approx(np.mean([r.mean() for r in ragged])), 25)
     left, right = (pd.Series(rng.exponential(mean, size=50)) for mean in (1.0, 2.0))
-    ratios = [
-        statistics.ratio_comparison("", a, b, above, paired=p)
-        for a, b, p in ((left, right, True), (right, left, False))
-    ]
+    sides = ((left, right, True), (right, left, False))
+    ratios = [statistics.ratio_comparison("", a, b, above, paired=p) for a, b, p in sides]
     both = statistics.on_average(ratios, statistics.Relation("above", 0.5))
     assert (both.effect, both.logged) == (pytest.approx(1.0), True)
     assert both.error < 1e-9 < ratios[0].error  # the noise is one and the same, and cancels

@@ -230,8 +230,7 @@ def test_committed_choices_are_those_of_the_committed_rows(study, choices):
 
 
 def test_choices_of_studies_are_found_and_others_have_none():
-    assert open_choices("gse") == OF_GSE
-    assert open_choices("gpoo") == ()
+    assert (open_choices("gse"), open_choices("gpoo")) == (OF_GSE, ())
 
 
 def test_what_is_read_under_a_second_walker_and_budgets_per_arm_is_what_the_controls_say():

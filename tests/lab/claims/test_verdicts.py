@@ -6,15 +6,7 @@ import pytest
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from bestarm_lab.claims.statistics import (
-    Comparison,
-    Estimate,
-    Relation,
-    joint_p,
-    joint_terms,
-    mean_comparison,
-    partial_conjunction,
-)
+from bestarm_lab.claims import statistics
 from bestarm_lab.claims.verdicts import (
     LEVEL,
     adjust,
@@ -33,15 +25,15 @@ from bestarm_lab.claims.verdicts import (
 )
 
 
-def given(*ps: float, n: int = 100) -> list[Comparison]:
+def given(*ps: float, n: int = 100) -> list[statistics.Comparison]:
     """Return comparisons with these p-values, and 1 - p for the opposite."""
-    return [Comparison(f"c{i}", 0.0, lambda level: (0.0, 0.0), p, 1.0 - p, n) for i, p in enumerate(ps)]
+    return [statistics.Comparison(f"c{i}", 0.0, lambda level: (0.0, 0.0), p, 1.0 - p, n) for i, p in enumerate(ps)]
 
 
 def word(*ps: float, need: int | None = None) -> str:
     found = given(*ps)
     need = len(found) if need is None else need
-    return verdict_of(found, two_sided(*joint_p(found, need)) < LEVEL, need)
+    return verdict_of(found, two_sided(*statistics.joint_p(found, need)) < LEVEL, need)
 
 
 @pytest.mark.parametrize(
@@ -67,8 +59,8 @@ def test_a_verdict_follows_from_the_comparisons(ps, expected):
 
 def test_a_claim_that_needs_some_is_a_partial_conjunction():
     """Two of three: the second smallest, times two; refuted if two are against."""
-    assert partial_conjunction([0.5, 0.01, 0.02], 2) == 0.04
-    assert joint_p(given(0.001, 0.01, 0.9), 2) == (0.02, pytest.approx(0.999))
+    assert statistics.partial_conjunction([0.5, 0.01, 0.02], 2) == 0.04
+    assert statistics.joint_p(given(0.001, 0.01, 0.9), 2) == (0.02, pytest.approx(0.999))
     assert (word(0.001, 0.01, 0.9, need=2), word(0.1, 0.999, 0.999, need=2)) == ("confirmed", "refuted")
     assert word(1e-6, 0.999, 0.9999, need=2) == "mixed"  # not most, and significantly some
     assert verdict_of(given(1e-6, 0.999, 0.9999), True, 2, mixed=False) == "refuted"  # a number that is claimed
@@ -135,13 +127,13 @@ def test_holm_is_that_of_statsmodels():
 
 
 def test_the_direction_of_a_refutation():
-    within = Relation("within", -0.02, 0.02)
-    high, low = (mean_comparison("c", Estimate(e, 0.01, 9), within, True) for e in (0.1, -0.1))
+    within = statistics.Relation("within", -0.02, 0.02)
+    high, low = (statistics.mean_comparison("c", statistics.Estimate(e, 0.01, 9), within, True) for e in (0.1, -0.1))
     sides = {"": ["above", "below"], "above": ["better", "below"], "below": ["above", "better"]}
     for better, (of_high, of_low) in sides.items():
         assert (direction(high, [high], within, better), direction(low, [], within, better)) == (of_high, of_low)
         assert direction(high, [low, high], within, better) == "above and below"
-    assert direction(high, [high], Relation("below", high=0.0), "") == "worse"
+    assert direction(high, [high], statistics.Relation("below", high=0.0), "") == "worse"
 
 
 @pytest.mark.parametrize("of", [(1, 1, 0.05), (1, 1, 0.01), (12, 7, 0.05), (12, 12, 0.02), (5, 3, 0.02)])
@@ -150,7 +142,7 @@ def test_the_runs_that_would_decide_have_80_percent_power(of):
     m, need, level = of
     rng, n = np.random.default_rng(m + need), 50
     z = np.linspace(0.6, 1.6, m) if m > 1 else np.array([1.2])
-    observed = [Comparison("", 0.0, lambda level: (0.0, 0.0), *stats.norm.sf([x, -x]), n) for x in z]
+    observed = [statistics.Comparison("", 0.0, lambda level: (0.0, 0.0), *stats.norm.sf([x, -x]), n) for x in z]
     runs = int(needed_runs(observed, need, level))
     shift, spread = (z / np.sqrt(n))[:, None], np.sqrt([0.5, 0.5])
     t = np.empty((1000, m))
@@ -158,7 +150,7 @@ def test_the_runs_that_would_decide_have_80_percent_power(of):
         drawn = shift + spread[0] * rng.normal(size=runs) + spread[1] * rng.normal(size=(m, runs))
         ledger[:] = drawn.mean(axis=1) / (drawn.std(axis=1, ddof=1) / np.sqrt(runs))
     ps = stats.t.sf(t, runs - 1)
-    least = np.min([terms.min(axis=1) for terms in joint_terms(ps, 1.0 - ps, need)], axis=0)
+    least = np.min([terms.min(axis=1) for terms in statistics.joint_terms(ps, 1.0 - ps, need)], axis=0)
     assert np.mean(least <= level / 2) == pytest.approx(0.8, abs=0.04)
 
 
@@ -174,12 +166,13 @@ def test_the_runs_of_one_comparison_are_those_of_its_formula():
 
 def test_no_interval_contradicts_its_word():
     """What decides is beyond its margin, at the level that partial conjunction leaves to it, if it decides."""
-    rng, relation = np.random.default_rng(0), Relation("above", 0.0)
+    rng, relation = np.random.default_rng(0), statistics.Relation("above", 0.0)
     kinds = {"confirmed": "confirmed", "refuted": "refuted", "mixed": "refuted"}
     for _ in range(300):
         m, level = int(rng.integers(1, 9)), float(rng.choice([0.05, 0.01]))
         need, centre = int(rng.integers(1, m + 1)), rng.normal(0.0, 2.0)
-        found = [mean_comparison("c", Estimate(e, 1.0, 25), relation, True) for e in rng.normal(centre, 1.5, size=m)]
+        estimates = (statistics.Estimate(e, 1.0, 25) for e in rng.normal(centre, 1.5, size=m))
+        found = [statistics.mean_comparison("c", estimate, relation, True) for estimate in estimates]
         word = verdict_alone(found, need, level=level)
         shown, share = deciding(found, word, need)
         low, high = shown.interval(level * share)

@@ -9,8 +9,10 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet
 import pytest
+from refusals import refuses
 from small_experiments import SEED
 
+from bestarm_lab import results
 from bestarm_lab.experiments import store
 from bestarm_lab.experiments.store import Store, read_rows, seal, write_rows
 
@@ -103,6 +105,13 @@ def test_a_truncated_file_is_refused(tmp_path, caplog, size):
     with caplog.at_level(logging.WARNING):
         assert read_rows(path, "fig") is None
     assert str(path) in caplog.text
+
+
+def test_damaged_rows_at_the_papers_scale_are_no_reason_to_show_fewer_runs(tmp_path, monkeypatch):
+    file = tmp_path / "fig2.parquet"
+    file.write_bytes(b"PAR1")
+    monkeypatch.setattr(results, "rows_file", lambda *names: file)
+    refuses(lambda: results.published("gse", "fig2"), "is damaged, and fewer runs do not take the place of its rows")
 
 
 def test_blocks_are_not_taken_for_one_another(tmp_path):

@@ -57,7 +57,8 @@ def test_a_rebuild_says_of_each_experiment_how_its_rows_agree_and_who_made_them(
         if name == "order_f1":
             old.loc[0, "replication"] += 1
         write_rows(old, tmp_path / "results" / "gpoo" / f"{name}.parquet", f"gpoo/{name}@laptop")
-    record_processor("gpoo", "fig2", "laptop", old, None, processor="first", folder=tmp_path / "processors")
+    monkeypatch.setattr("bestarm_lab.lineage.PROCESSORS", tmp_path / "processors")
+    record_processor("gpoo", "fig2", "laptop", old, None, "first")
     monkeypatch.setattr(rebuild, "who_made", lambda *which, **_: who_made(*which, folder=tmp_path / "processors"))
     table = rebuild.rows_table(tmp_path, ["gpoo"]).set_index("rows")
     assert table["moved"].to_dict() == {"gpoo/fig2": 0, "gpoo/order_f1": 1}

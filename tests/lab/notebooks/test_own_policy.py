@@ -12,13 +12,13 @@ from bestarm_lab.results import published
 def test_the_page_runs_as_it_stands(capsys, tmp_path, monkeypatch):
     """Published algorithms stand in the table as they are published, and the new one beside them."""
     text = (ROOT / "docs" / "bring_your_policy.md").read_text(encoding="utf-8")
-    policy, run = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    policy, check, run = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     (tmp_path / "mypolicy.py").write_text(policy)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     found: dict = {}
     try:
-        exec(compile(run, "bring_your_policy.md", "exec"), found)
+        exec(compile(check + run, "bring_your_policy.md", "exec"), found)
     finally:
         sys.modules.pop("mypolicy", None)
     assert re.search(r"^mine +0\.\d\d", capsys.readouterr().out, re.MULTILINE)

@@ -82,9 +82,8 @@ def test_draws_have_the_covariance_of_the_kernel_and_do_not_depend_on_their_numb
     many = gp_draw_instance(n_arms=12, lengthscale=0.3, replications=20_000)
     np.testing.assert_allclose(np.cov(many.means.T), kernel_matrix(many.features, 0.3), atol=0.04)
     few = gp_draw_instance(n_arms=12, lengthscale=0.3, replications=5)
-    np.testing.assert_allclose(
-        few.means, many.means[:5], rtol=0, atol=1e-14
-    )  # products of matrices round by their size
+    # products of matrices round by their size
+    np.testing.assert_allclose(few.means, many.means[:5], rtol=0, atol=1e-14)
     refuses(lambda: gp_draw_instance(lengthscale=0.0), "lengthscale=0")
 
 

@@ -58,9 +58,8 @@ def test_a_moment_is_the_dense_posterior_with_hallucinated_arms(make):
             np.testing.assert_allclose(found[0], mean, atol=1e-8)
             np.testing.assert_allclose(found[1] ** 2, np.diag(cov), atol=1e-8)
             region = np.array([3, 1, 20, 7])
-            np.testing.assert_allclose(
-                now.kernel(region, b, r), np.eye(4) + cov[np.ix_(region, region)] / NOISE, atol=1e-6
-            )
+            expected = np.eye(4) + cov[np.ix_(region, region)] / NOISE
+            np.testing.assert_allclose(now.kernel(region, b, r), expected, atol=1e-6)
             if b < 3:  # the width is the one by which the next arm was chosen
                 bound = mean + now.width(b, r) * np.sqrt(np.diag(cov))
                 assert bound[now.batch[r, b]] == pytest.approx(bound.max(), abs=1e-8)
@@ -73,8 +72,7 @@ def test_widths_are_the_formulas():
         beta = 2 * np.log(40 * (b + 1) ** 2 * np.pi**2 / (6 * 0.05))
         assert ucb.width(b) == pytest.approx(1.5 * np.sqrt(beta))
         mean, deviations = est.posterior(b, 1)
-        hoped = est.state.log[1, 1]
-        assert est.width(b, 1) == pytest.approx(((hoped - mean) / deviations).min())
+        assert est.width(b, 1) == pytest.approx(((est.state.log[1, 1] - mean) / deviations).min())
     first = moment(batch_gp.gp_bucb(3, 2, model=MODEL, first=0), PLANE, STREAMS)
     assert first.state.n_known.tolist() == [0, 0, 0]
     assert first.width(1) == pytest.approx(np.sqrt(2 * np.log(40 * 4 * np.pi**2 / 0.3)))
@@ -176,8 +174,7 @@ def test_volumes_have_the_means_of_enumeration():
     logs = np.log(dets)
     for label, law in (("UCB-DPP-SAMPLE", dets / dets.sum()), ("UCB-UNIFORM", np.full(len(sets), 1 / len(sets)))):
         exact = law @ logs
-        error = np.sqrt(law @ (logs - exact) ** 2 / n_draws)
-        assert abs(means[label] - exact) < 4 * error
+        assert abs(means[label] - exact) < 4 * np.sqrt(law @ (logs - exact) ** 2 / n_draws)
     greedy = sets.index(tuple(np.sort(greedy_map(kernel, 3)[0]).tolist()))
     assert means["UCB-DPP-MAX"] == pytest.approx(logs[greedy])
 

@@ -73,12 +73,8 @@ def test_a_random_search_runs_on_every_objective():
     """Each replication learns the largest of its own candidates that it saw; regrets are not negative."""
     for name in OBJECTIVES:
         problem = synthetic_instance(name, 64, 3, noise=0.0)
-        rows = simulate(
-            RandomBatch("Random", 8, 8),
-            problem,
-            Streams.first(3, instance=problem.label),
-            metrics={"regret": candidate_regret},
-        )
+        streams = Streams.first(3, instance=problem.label)
+        rows = simulate(RandomBatch("Random", 8, 8), problem, streams, metrics={"regret": candidate_regret})
         np.testing.assert_allclose(rows["regret"], 0.0, atol=1e-12)  # all 64 are seen
 
 
@@ -100,8 +96,7 @@ def test_reading_abalone(tmp_path):
 def test_abalone_stand_in_has_the_form_of_the_data():
     """Eight features in [0, 1], a single best snail, marked as a stand-in."""
     problem = stand_in_abalone_instance()
-    assert problem.data == "stand-in"
-    assert problem.features.shape == (1000, 8)
+    assert (problem.data, problem.features.shape) == ("stand-in", (1000, 8))
     assert (problem.means == problem.means.max()).sum() == 1
 
 
@@ -115,8 +110,7 @@ def test_abalone_is_the_table_of_the_paper():
     rings = problem.means[0] * 3.2238 + 9.9337
     assert ((rings > 28.5).sum(), (rings > 24.5).sum(), floors(problem).tolist()) == (1, 5, [0.0])
     part = abalone_instance(500)
-    assert part.features.shape == (500, 8)
-    assert part.optimum == problem.optimum
+    assert (part.features.shape, part.optimum) == ((500, 8), problem.optimum)
 
 
 def test_a_table_of_fastxml_is_searched(tmp_path, monkeypatch):
@@ -127,18 +121,15 @@ def test_a_table_of_fastxml_is_searched(tmp_path, monkeypatch):
     file = tmp_path / "fastxml_bibtex.parquet"
     write_rows(rows.assign(data="real"), file, "dpp_bbo/fastxml_bibtex@laptop")
     problem = fastxml_instance("Bibtex", None, file=file)
-    assert problem.features.shape == (32, 5)
-    assert set(problem.features.ravel()) == {0.0, 1.0}
+    assert (problem.features.shape, set(problem.features.ravel())) == ((32, 5), {0.0, 1.0})
     assert problem.optimum == pytest.approx(rows.groupby(list(HYPER_PARAMETERS))["p1"].mean().max())
     assert problem.sigma > 0
     part = fastxml_instance("Bibtex", 10, file=file)
-    assert part.features.shape == (10, 5)
-    assert part.optimum == problem.optimum
+    assert (part.features.shape, part.optimum) == ((10, 5), problem.optimum)
     write_rows(rows.assign(data="real", p1=0.9 * rows["p1"]), file, "dpp_bbo/fastxml_bibtex@laptop")
     assert fastxml_instance("Bibtex", None, file=file).label != problem.label
     stand_in = stand_in_fastxml_instance("Delicious", 64)
-    assert stand_in.data == "stand-in"
-    assert stand_in.features.shape == (64, 5)
+    assert (stand_in.data, stand_in.features.shape) == ("stand-in", (64, 5))
 
 
 def test_a_table_of_walks_is_searched(tmp_path):
@@ -163,12 +154,10 @@ def test_a_quarter_of_the_walkers_around_the_gait_fall():
     assert middle[0] > 0
     table = robot.nominal_rows(1, 512)
     assert 0.2 < (table["speed"] == 0).mean() < 0.3
-    assert walking_speeds(robot.around_nominal(table[list(robot.INPUTS)].to_numpy()[:9])) == pytest.approx(
-        table["speed"][:9]
-    )
+    points = robot.around_nominal(table[list(robot.INPUTS)].to_numpy()[:9])
+    assert walking_speeds(points) == pytest.approx(table["speed"][:9])
     made = robot.stand_in_nominal_instance(n_arms=64, replications=2)
-    assert made.features.shape == (2, 64, 8)
-    assert made.data == "stand-in"
+    assert (made.features.shape, made.data) == ((2, 64, 8), "stand-in")
 
 
 def test_the_walker_around_the_gait_is_searched_on_its_table(tmp_path):
@@ -176,8 +165,7 @@ def test_the_walker_around_the_gait_is_searched_on_its_table(tmp_path):
     table = robot.nominal_rows(1, 128)
     write_rows(table.assign(data="synthetic", key="k"), file, f"dpp_bbo/{robot.NOMINAL_TABLE}@laptop")
     problem = robot.nominal_instance(64, 3, file=file)
-    assert problem.optimum == table["speed"].max()
-    assert problem.features.shape == (3, 64, 8)
+    assert (problem.optimum, problem.features.shape) == (table["speed"].max(), (3, 64, 8))
     np.testing.assert_array_equal(robot.nominal_instance(64, 2, file=file).means, problem.means[:2])
     refuses(lambda: robot.nominal_instance(200, file=file), "n_arms must be between 2 and the 128 walks")
 

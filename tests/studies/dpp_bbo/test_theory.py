@@ -83,8 +83,7 @@ def test_first_stage_leaves_at_most_the_level():
 def test_first_step_against_draws():
     """The probability that the maximum of 50 normal values is the bound above the first of them."""
     draws = np.random.default_rng(0).standard_normal((40_000, 50))
-    bound = np.sqrt(information.ucb_beta(50, 1, 0.1))
-    share = (draws.max(axis=1) - draws[:, 0] > bound).mean()
+    share = (draws.max(axis=1) - draws[:, 0] > np.sqrt(information.ucb_beta(50, 1, 0.1))).mean()
     found = regret.first_step_excess(50, 0.1, 2.0)
     assert abs(share - found) < 4 * np.sqrt(found / 40_000)
     assert regret.first_step_excess(400, 0.05, 2.0) > 0.05 > regret.first_step_excess(400, 0.05, 8.0)
@@ -263,8 +262,7 @@ def test_entropies_of_batches_against_enumeration():
     seen = state.conditioned[0, :2]
     kernel = np.eye(12) + dense(functions, seen, np.zeros(2))[1] / NOISE
     logs = log_determinants(kernel, subset_law(kernel, 3)[0])
-    assert first["region"] == 12
-    assert first["log_z"] == pytest.approx(np.logaddexp.reduce(logs))
+    assert (first["region"], first["log_z"]) == (12, pytest.approx(np.logaddexp.reduce(logs)))
     assert first["log_det"] == pytest.approx(log_determinants(kernel, state.conditioned[0, 2:5]))
     assert first["greedy"] <= logs.max() + 1e-9
 
@@ -276,8 +274,7 @@ def test_joint_draws_have_the_posterior_s_maximum():
     problem = SMALL(replications=1)
     _, state = lemmas.watch(policy, problem, Streams.first(1, seed=7, instance=problem.label))
     arms, rewards = state.conditioned[0, :6], state.rewards[0, :6]
-    draws = np.random.default_rng(0).multivariate_normal(*dense(problem, arms, rewards), 4000)
-    tops = draws.max(axis=1)
+    tops = np.random.default_rng(0).multivariate_normal(*dense(problem, arms, rewards), 4000).max(axis=1)
     joint, error = rows.loc["ESTn", "joint"], rows.loc["ESTn", "error"]
     assert abs(joint - tops.mean()) < 4 * np.hypot(error, tops.std() / np.sqrt(4000))
     assert rows.loc["ESTn", "estimate"] > joint
@@ -313,21 +310,17 @@ def test_determinants_of_batches_and_their_opposites():
 
 def test_exact_statements_that_need_no_rows():
     identity = est_is_ucb({"posteriors": 50})
-    assert identity.holds
-    assert not identity.informative
+    assert (identity.holds, identity.informative) == (True, False)
     assert lemmas.chosen_arms_inside({"deltas": [0.05, 0.1]}).holds
-    printed = {"n_arms": 400, "deltas": [0.1, 0.05]}
-    assert not regret.first_step(printed | {"factor": 2}).holds
-    assert regret.first_step(printed | {"factor": 8}).holds
-    assert not information.information_rate({"kernels": [[1, 0.2]], "largest": 1e4}).holds
-    assert information.information_rate({"kernels": [[1, 0.2]], "largest": 100}).holds
-    given = {"dimensions": [1, 2], "batch": 5, "rounds": 20, "n_arms": 400, "delta": 0.05}
-    assert regret.constants(given).holds
-    assert not regret.constants(given | {"batch": 1, "dimensions": [0]}).holds
-    cost = {"sizes": [250, 4000], "ks": [9]}
-    assert sampling.sampling_cost(cost | {"factor": 100}).holds
-    assert not sampling.sampling_cost(cost | {"factor": 1000}).holds
     assert not confidence.hidden_arms({"sizes": [256, 8192]}).holds
+    given = {"dimensions": [1, 2], "batch": 5, "rounds": 20, "n_arms": 400, "delta": 0.05}
+    for decide, test, true, false in (
+        (regret.first_step, {"n_arms": 400, "deltas": [0.1, 0.05]}, {"factor": 8}, {"factor": 2}),
+        (information.information_rate, {"kernels": [[1, 0.2]]}, {"largest": 100}, {"largest": 1e4}),
+        (regret.constants, given, {}, {"batch": 1, "dimensions": [0]}),
+        (sampling.sampling_cost, {"sizes": [250, 4000], "ks": [9]}, {"factor": 100}, {"factor": 1000}),
+    ):
+        assert [decide(test | more).holds for more in (true, false)] == [True, False], decide
 
 
 def test_decisions_on_rows_can_go_either_way():
@@ -356,17 +349,12 @@ def test_bounds_of_runs_and_what_they_say():
     base = {"series": "UCB-DPP-MAX", "replication": [0, 1], "regret": [100.0, 5000.0], "width": 5.0, "trivial": 400.0}
     test = {"experiments": ["a"], "series": ["UCB-DPP-MAX"], "theorem": "3.3", "delta": 0.05}
     runs = regret.bound_runs(pd.DataFrame(base))
-    expected = np.sqrt(
-        36 / np.log(101) * 100 * information.ucb_beta(400, 20, 0.05) * information.draw_information(100)[-1]
-    )
+    gain = information.draw_information(100)[-1]
+    expected = np.sqrt(36 / np.log(101) * 100 * information.ucb_beta(400, 20, 0.05) * gain)
     np.testing.assert_allclose(runs["bound"], expected)
-    decision = regret.regret_within(test, {"a": pd.DataFrame(base)})
-    assert not decision.holds
-    assert not decision.informative
-    lower = pd.DataFrame(base | {"regret": [100.0, 200.0], "trivial": 1e4})
-    decision = regret.regret_within(test, {"a": lower})
-    assert decision.holds
-    assert decision.informative
+    for change, expected in (({}, False), ({"regret": [100.0, 200.0], "trivial": 1e4}, True)):
+        decision = regret.regret_within(test, {"a": pd.DataFrame(base | change)})
+        assert (decision.holds, decision.informative) == (expected, expected)
 
 
 def test_a_first_stage_leaves_little_and_its_bound_is_theorem_3_2():
@@ -427,9 +415,8 @@ def test_every_figure_and_table_is_made_from_smoke_rows():
 
 
 def test_distances_to_another_search_are_taken_run_by_run():
-    cell = pd.DataFrame(
-        {"replication": [0, 0, 1, 1], "series": ["A", "B", "A", "B"], "candidate_regret": [0.5, 0.2, 0.1, 0.4]}
-    )
+    lines = [(0, "A", 0.5), (0, "B", 0.2), (1, "A", 0.1), (1, "B", 0.4)]
+    cell = pd.DataFrame(lines, columns=["replication", "series", "candidate_regret"])
     found = VALUES["distance_to"].of(cell, {"to": "B"})
     np.testing.assert_allclose(found["A"], [0.3, 0.3])
     np.testing.assert_allclose(found["B"], 0.0)

@@ -25,6 +25,8 @@ from bestarm_studies.gpoo.theory.assumptions import assumption_table, largest_sl
 from bestarm_studies.gpoo.theory.event import EventObserver, event_rows
 from bestarm_studies.gpoo.theory.rate import corollary_bounds, near_optimality, theorem_bound
 
+F1 = partial(reward_function, name="f1")
+
 
 def parabola(curvature):
     return CellBandit("parabola", lambda x: 1.0 - curvature * (x[:, 0] - 0.5) ** 2, Partition())
@@ -126,9 +128,7 @@ def test_drawn_functions_have_the_prior_s_moments_and_do_not_depend_on_their_num
 
 def test_the_means_of_ave_stooo_are_followed():
     policy = Stooo("AVE-StoOO", 30, rule="average")
-    rows = average_feedback.mean_event_rows(
-        partial(reward_function, name="f1"), 30, 2, policy=policy, sigmas=[0.1, 0.5]
-    )
+    rows = average_feedback.mean_event_rows(F1, 30, 2, policy=policy, sigmas=[0.1, 0.5])
     means = rows.groupby("series")["event_share"].mean()
     assert means["σ = 0.5"] == pytest.approx(5 * means["σ = 0.1"], rel=0.2)
     assert (rows["event_share"] > 0).all()
@@ -145,9 +145,7 @@ def test_the_depth_of_theorem_3():
 
 
 def test_the_bound_of_theorem_3_is_kept_and_seldom_says_anything():
-    rows = average_feedback.average_bound_rows(
-        partial(reward_function, name="f1"), 4, 2, sizes=(1, 10), budgets=(64, 1024), max_depth=10
-    )
+    rows = average_feedback.average_bound_rows(F1, 4, 2, sizes=(1, 10), budgets=(64, 1024), max_depth=10)
     assert len(rows) == 2 * 2 * 4
     np.testing.assert_allclose(rows["regret_share"], rows["regret"] / rows["bound"])
     assert rows["regret_share"].max() <= 1.0
@@ -177,13 +175,12 @@ def test_a_bound_counts_where_it_binds():
 
 def test_what_single_feedback_the_envelope_and_the_cost_rest_on():
     """Ordinary regression to rounding; no envelope above b; multiplications below N^4; and their opposites."""
-    f1, seed = partial(reward_function, name="f1"), 3
-    single = checks.single_feedback_rows(f1, 1, seed, policy=Gpoo("GPOO", 12))
+    single = checks.single_feedback_rows(F1, 1, 3, policy=Gpoo("GPOO", 12))
     assert single["round"].tolist() == list(range(1, 13))
-    leaves = checks.envelope_rows(f1, 2, seed, policy=Gpoo("GPOO", 12), sizes=(1, 4))
+    leaves = checks.envelope_rows(F1, 2, 3, policy=Gpoo("GPOO", 12), sizes=(1, 4))
     assert leaves[["series", "replication"]].value_counts().max() == 1
     assert leaves["leaves"].min() > 12
-    multiplications = checks.cost_rows(f1, 1, seed, budgets=(10, 20, 40))
+    multiplications = checks.cost_rows(F1, 1, 3, budgets=(10, 20, 40))
     test, power = {"experiments": ["e"]}, {"experiments": ["e"], "power": 4.0}
     assert checks.CHECKS["single_feedback"](test, {"e": single}).holds
     assert not checks.CHECKS["single_feedback"](test, {"e": single.assign(difference=1e-3)}).holds
@@ -209,10 +206,8 @@ def test_a_budget_from_which_on_a_mean_stays_low():
 
 def test_what_closes_a_gap_and_what_opens_it():
     """Regrets 1 (slow), 0.8 (changed) and 0.5 (fast): the change closes 0.4 of the gap, or opens 0.6 of it."""
-    rows = pd.DataFrame(
-        [(r, s, v) for r in range(3) for s, v in (("slow", 1.0), ("changed", 0.8), ("fast", 0.5))],
-        columns=["replication", "series", "regret"],
-    )
+    lines = [(r, s, v) for r in range(3) for s, v in (("slow", 1.0), ("changed", 0.8), ("fast", 0.5))]
+    rows = pd.DataFrame(lines, columns=["replication", "series", "regret"])
     test = {"of": "regret", "slow": "slow", "changed": "changed", "fast": "fast"}
     assert gap_closed(rows, test)["changed"].tolist() == pytest.approx([0.4] * 3)
     assert gap_opened(rows, test)["changed"].tolist() == pytest.approx([0.6] * 3)

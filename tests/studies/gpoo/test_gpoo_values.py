@@ -12,13 +12,7 @@ from bestarm_studies.gpoo.paper_against_code.audit import audit_effects, effects
 from bestarm_studies.gpoo.paper_against_code.causes import slope_values
 from bestarm_studies.gpoo.regret.figures import regret_figure
 from bestarm_studies.gpoo.values import difference_values, function_values, regret_of
-from bestarm_studies.gpoo.what_changes_when.settings import (
-    ranking_table,
-    ranking_values,
-    setting_effects,
-    setting_values,
-    settings_figure,
-)
+from bestarm_studies.gpoo.what_changes_when import settings as gpoo_settings
 
 N = 40
 
@@ -75,12 +69,12 @@ NAMES = {"S = 1, c = 1": 0.5, "S = 1, c = 2": 0.3, "S = 1, c = 4": 0.3, "S = 10,
 
 
 def test_settings_are_read_from_the_series_names():
-    values = setting_values(rows(NAMES), "f1", "smoke", [10, 20])
+    values = gpoo_settings.setting_values(rows(NAMES), "f1", "smoke", [10, 20])
     assert set(values["x"]) == {"c = 1", "c = 2", "c = 4"}
     chosen = values[(values["series"] == "S = 10") & (values["x"] == "c = 2") & (values["statistic"] == "N = 20")]
     mine = rows(NAMES).query("series == 'S = 10, c = 2' and budget == 20")["aggregated_regret"]
     assert chosen["value"].item() == pytest.approx(mine.mean())
-    (axis,) = settings_figure(values, title="T", x="c").axes
+    (axis,) = gpoo_settings.settings_figure(values, title="T", x="c").axes
     assert axis.get_xscale() == "log"
     drawn = next(line for line in axis.lines if line.get_label() == "S = 1, N = 20")
     assert drawn.get_xdata().tolist() == [1, 2, 4]
@@ -89,7 +83,7 @@ def test_settings_are_read_from_the_series_names():
 def test_settings_are_compared_with_the_reference_of_what_is_varied():
     """On shared noise a difference of levels is exact; each S has one reference."""
     found = {"scale": rows(NAMES), "beta": rows({"S = 1, θ = 0.1": 0.5, "S = 1, θ = 0.5": 0.6})}
-    effects = setting_effects(found, {"scale": "c = 1", "beta": "θ = 0.1"}, 20, "f1", "smoke")
+    effects = gpoo_settings.setting_effects(found, {"scale": "c = 1", "beta": "θ = 0.1"}, 20, "f1", "smoke")
     assert (effects["statistic"].unique().tolist(), (effects["x"] == "").sum()) == (["N = 20"], 2)
     value = effects.set_index(["series", "x"])["value"]
     assert value["GPOO (S = 1)", "c = 2"] == pytest.approx(-0.2)
@@ -111,8 +105,8 @@ def test_rankings_count_the_comparisons_that_intervals_decide():
     settings = rows({"S = 1, c = 1": 0.5, "S = 1, c = 2": 0.2})
     rival = rows({"StoOO": 0.5})
     rival["aggregated_regret"] += np.tile(0.1 * np.random.default_rng(1).standard_normal(N), 2)
-    values = ranking_values(settings, rival, {"S = 1": ["StoOO"]}, "f1", "smoke")
-    table = ranking_table(values).set_index("setting")
+    values = gpoo_settings.ranking_values(settings, rival, {"S = 1": ["StoOO"]}, "f1", "smoke")
+    table = gpoo_settings.ranking_table(values).set_index("setting")
     assert table.loc["c = 2", ["better", "worse", "undecided"]].tolist() == [1, 0, 0]
     assert table.loc["c = 1", ["better", "worse", "undecided"]].tolist() == [0, 0, 1]
 

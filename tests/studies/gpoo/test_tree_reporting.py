@@ -75,10 +75,8 @@ def test_tree_pictures_show_every_node_once(trees):
     draw_tree(axis, mine)
     edges = [line for line in axis.lines if len(line.get_xdata()) == 2 and line.get_linestyle() == "-"]
     assert len(edges) >= len(rows) - 1
-    marks = sum(
-        len(line.get_xdata()) for line in axis.lines if str(line.get_label()).startswith(("not eval", "evaluated"))
-    )
-    assert marks == len(rows)
+    marks = [line for line in axis.lines if str(line.get_label()).startswith(("not eval", "evaluated"))]
+    assert sum(len(line.get_xdata()) for line in marks) == len(rows)
     for made in (
         tree_figure(values[values["panel"].str.endswith("21")].query("convention == 'as_coded'"), title="T"),
         adaptive_tree_figure(mine, curve(), title="T"),
@@ -125,9 +123,8 @@ def test_precision_is_of_the_nodes_that_a_tree_has(trees):
     grouped = nodes.groupby(["convention", "series", "round", "leaf"])[["error", "sd"]].mean().reset_index()
     assert len(grouped) == len(found) == 16
     for node in grouped.itertuples():
-        line = found.loc[
-            (node.convention, f"{'leaves' if node.leaf else 'divided nodes'} of {node.series}", node.round - 1)
-        ]
+        series = f"{'leaves' if node.leaf else 'divided nodes'} of {node.series}"
+        line = found.loc[(node.convention, series, node.round - 1)]
         np.testing.assert_allclose(line[["error", "sd"]].astype(float), [node.error, node.sd])
 
 
@@ -142,6 +139,5 @@ def test_feedback_of_integrals_says_less():
     assert widths["average"] < 0.7 * widths["integral"]
     sizes = cell_statistics(Gpoo("G", 1).kernel, range(4), [1, 10], 0.1, "smoke").set_index(["series", "x"])["value"]
     assert sizes["S = 1", 0] == pytest.approx(np.sqrt(0.1))
-    np.testing.assert_allclose(
-        [sizes["integral", h] for h in range(4)], [sizes["whole cell", h] / 2**h for h in range(4)]
-    )
+    for h in range(4):
+        np.testing.assert_allclose(sizes["integral", h], sizes["whole cell", h] / 2**h)

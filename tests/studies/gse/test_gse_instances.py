@@ -13,23 +13,16 @@ from bestarm.streams import Streams
 from bestarm_lab.datasets.registry import available, fetch
 from bestarm_lab.datasets.tables import read_automobile
 from bestarm_lab.metrics import correct
+from bestarm_studies.gse import instances as gse_instances
 from bestarm_studies.gse import tabular
-from bestarm_studies.gse.instances import (
-    LogisticBandit,
-    adaptive_instance,
-    corner_instance,
-    logistic_instance,
-    sphere_instance,
-    static_instance,
-)
 from bestarm_studies.gse.tabular import correct as tabular_correct
 
 CARS = tabular.stand_in_automobile_instance
 FAMILIES = {
-    "sphere": sphere_instance(12),
-    "cube": sphere_instance(12).as_coded(),
-    "corner": corner_instance(9),
-    "logistic": logistic_instance(5),
+    "sphere": gse_instances.sphere_instance(12),
+    "cube": gse_instances.sphere_instance(12).as_coded(),
+    "corner": gse_instances.corner_instance(9),
+    "logistic": gse_instances.logistic_instance(5),
     "rows": CARS(16),
     "different rows": CARS(16, with_replacement=False),
 }
@@ -38,10 +31,10 @@ needs_motor = pytest.mark.skipif(not available("electric-motor-sample"), reason=
 
 
 def test_fixed_instances_are_those_of_the_paper():
-    static = static_instance(0.3)
+    static = gse_instances.static_instance(0.3)
     np.testing.assert_array_equal(static.features, np.eye(16))
     np.testing.assert_allclose(static.means[0], [0.3] + [0.0] * 15)
-    adaptive = adaptive_instance(8)
+    adaptive = gse_instances.adaptive_instance(8)
     assert adaptive.features.shape == (8, 7)
     np.testing.assert_allclose(adaptive.means[0], [1, 0, 0, 0, 0, 0, 0, np.cos(0.1)])
     assert 1 - adaptive.means[0, -1] == pytest.approx(0.004996, abs=1e-6)
@@ -107,25 +100,25 @@ def test_the_corner_case():
 
 def test_leaking_instances_have_four_features_as_coded():
     """A named deviation of the authors' code; the corner case has two in any case."""
-    assert sphere_instance(8, leaks=True).as_coded().take(np.arange(2)).features.shape == (2, 8, 4)
-    assert sphere_instance(8).as_coded().take(np.arange(2)).features.shape == (2, 8, 10)
-    assert logistic_instance(12, leaks=True).as_coded().take(np.arange(2)).features.shape == (2, 8, 4)
-    assert corner_instance(5).as_coded() == corner_instance(5)
+    assert gse_instances.sphere_instance(8, leaks=True).as_coded().take(np.arange(2)).features.shape == (2, 8, 4)
+    assert gse_instances.sphere_instance(8).as_coded().take(np.arange(2)).features.shape == (2, 8, 10)
+    assert gse_instances.logistic_instance(12, leaks=True).as_coded().take(np.arange(2)).features.shape == (2, 8, 4)
+    assert gse_instances.corner_instance(5).as_coded() == gse_instances.corner_instance(5)
 
 
 def test_logistic_instances_have_the_stated_law():
     """Arms uniform in a cube; theta with variance 3/d as written, standard deviation 3/d as coded."""
-    bandit = logistic_instance(6).take(np.arange(3000))
+    bandit = gse_instances.logistic_instance(6).take(np.arange(3000))
     assert stats.kstest(bandit.features.ravel()[:5000] + 0.5, "uniform").pvalue > 1e-3
     assert stats.kstest(bandit.theta.ravel(), "norm", (0, np.sqrt(0.5))).pvalue > 1e-3
-    as_coded = logistic_instance(6).as_coded().take(np.arange(3000))
+    as_coded = gse_instances.logistic_instance(6).as_coded().take(np.arange(3000))
     np.testing.assert_allclose(as_coded.theta, bandit.theta * 0.5 / np.sqrt(0.5))
     np.testing.assert_allclose(bandit.means, expit(np.einsum("rkd,rd->rk", bandit.features, bandit.theta)))
 
 
 def test_pulls_at_once_are_the_single_pulls():
     """The reward of pull number n of an arm is the same whoever asks for it and in which company."""
-    bandit = LogisticBandit("two", np.eye(2), np.array([0.0, 1.0]))
+    bandit = gse_instances.LogisticBandit("two", np.eye(2), np.array([0.0, 1.0]))
     streams = Streams.first(50)
     at_once = bandit.rewards(Ask(np.tile([0, 1], (50, 1)), np.tile([3, 2], (50, 1))), np.zeros((50, 2), int), streams)
     tally, single = np.zeros((50, 2), int), np.zeros((50, 2))
@@ -138,7 +131,7 @@ def test_pulls_at_once_are_the_single_pulls():
 
 def test_successes_are_binomial():
     """Against the exact law, by chi-square."""
-    bandit = LogisticBandit("one", np.array([[1.0], [2.0]]), np.array([0.7]))
+    bandit = gse_instances.LogisticBandit("one", np.array([[1.0], [2.0]]), np.array([0.7]))
     n = 5000
     asked = Ask(np.zeros((n, 1), int), np.full((n, 1), 6))
     totals = bandit.rewards(asked, np.zeros((n, 2), int), Streams.first(n))[:, 0]
@@ -148,14 +141,18 @@ def test_successes_are_binomial():
 
 test_settings_out_of_range_are_refused = refused(
     lambda make, settings: make(**settings),
-    (static_instance, {"gap": 0.0}, "gap must be positive and finite, got 0"),
-    (static_instance, {"gap": 1.0, "n_arms": 1}, "n_arms must be a whole number of at least 2, got 1"),
-    (static_instance, {"gap": 1.0, "variance": 0.0}, "variance must be positive and finite, got 0"),
-    (adaptive_instance, {"n_arms": 2}, "n_arms must be at least 3, got 2"),
-    (adaptive_instance, {"n_arms": 4, "omega": 2.0}, "omega must lie in"),
-    (sphere_instance, {"n_arms": 5, "n_features": 0}, "n_features must be a whole number of at least 1, got 0"),
-    (corner_instance, {"n_arms": 2}, "n_arms must be at least 3, got 2"),
-    (logistic_instance, {"n_features": 2.5}, "n_features must be a whole number of at least 1, got 2"),
+    (gse_instances.static_instance, {"gap": 0.0}, "gap must be positive and finite, got 0"),
+    (gse_instances.static_instance, {"gap": 1.0, "n_arms": 1}, "n_arms must be a whole number of at least 2, got 1"),
+    (gse_instances.static_instance, {"gap": 1.0, "variance": 0.0}, "variance must be positive and finite, got 0"),
+    (gse_instances.adaptive_instance, {"n_arms": 2}, "n_arms must be at least 3, got 2"),
+    (gse_instances.adaptive_instance, {"n_arms": 4, "omega": 2.0}, "omega must lie in"),
+    (
+        gse_instances.sphere_instance,
+        {"n_arms": 5, "n_features": 0},
+        "n_features must be a whole number of at least 1, got 0",
+    ),
+    (gse_instances.corner_instance, {"n_arms": 2}, "n_arms must be at least 3, got 2"),
+    (gse_instances.logistic_instance, {"n_features": 2.5}, "n_features must be a whole number of at least 1, got 2"),
     (CARS, {"n_arms": 1}, "n_arms must be a whole number of at least 2, got 1"),
     (CARS, {"n_arms": 8, "variance": -1.0}, "variance must be positive and finite, got -1"),
     (CARS, {"n_arms": 300, "with_replacement": False}, "n_arms must be at most the 205 rows of the table, got 300"),
@@ -177,8 +174,7 @@ def test_what_the_cars_are():
     table = read_automobile(fetch("automobile"))
     assert table.features.shape == (205, 5)
     assert table.names == ("width", "curb-weight", "engine-size", "city-mpg", "highway-mpg")
-    assert table.n_imputed == 4
-    assert (table.target.min(), table.target.max()) == (5118, 45400)
+    assert (table.n_imputed, table.target.min(), table.target.max()) == (4, 5118, 45400)
     assert table.features.min(axis=0).tolist() == [60.3, 1488, 61, 13, 16]
     instances = tabular.automobile_instance(8)
     assert instances.data == "real"
@@ -189,10 +185,8 @@ def test_what_the_cars_are():
 @needs_motor
 @pytest.mark.parametrize("target", ["motor_speed", "pm"])
 def test_what_the_motor_sample_is(target):
-    """15,147 measurements, eleven features."""
     instances = tabular.electric_motor_instance(16, target)
-    assert instances.features.shape == (15147, 11)
-    assert (instances.target.min(), instances.target.max()) == (0, 1)
+    assert (instances.features.shape, instances.target.min(), instances.target.max()) == ((15147, 11), 0, 1)
     assert linear_fit(instances.features, instances.target) > 0.5
 
 
@@ -237,8 +231,7 @@ def test_scaling_and_constant_columns():
 
 
 def test_a_missing_price_is_the_mean_of_the_others(tmp_path):
-    lines = [["1"] * 26, ["2"] * 25 + ["?"]]
-    (tmp_path / "cars").write_text("\n".join(map(",".join, lines)) + "\n")
+    (tmp_path / "cars").write_text("\n".join(map(",".join, [["1"] * 26, ["2"] * 25 + ["?"]])) + "\n")
     table = read_automobile(tmp_path / "cars")
     assert (table.n_imputed, table.target.tolist()) == (1, [1.0, 1.0])
 

@@ -165,10 +165,8 @@ def test_statements_on_bounds_that_need_no_run_of_gse():
 
 def test_near_optimal_holds_for_equal_gaps_alone():
     """Two arms have one gap; with gaps 1 and 2 of three arms H = 1 + 1 + 1/4, and 12 / 2.25 exceeds 4."""
-    assert other_bounds.near_optimal({"arms": [2], "constant": 4}).holds
-    assert not other_bounds.near_optimal({"arms": [2], "constant": 3.9}).holds
-    assert other_bounds.near_optimal({"arms": [3], "constant": 12 / 2.25}).holds
-    assert not other_bounds.near_optimal({"arms": [3], "constant": 5.3}).holds
+    for arms, constant, holds in ((2, 4, True), (2, 3.9, False), (3, 12 / 2.25, True), (3, 5.3, False)):
+        assert other_bounds.near_optimal({"arms": [arms], "constant": constant}).holds == holds
 
 
 def test_the_bound_of_od_linbai_by_hand():
@@ -182,8 +180,7 @@ def test_the_example_of_appendix_h():
     """Clusters give the lone arm K of 2K pulls and a largest leverage of 1/K; uniform pulls leave it at most two."""
     pulls, leverage = example_leverages(16, 0)
     assert pulls[0] <= 2
-    assert pulls[1] == 16
-    assert leverage[1] == pytest.approx(1 / 16, rel=0.2)
+    assert (pulls[1], leverage[1]) == (16, pytest.approx(1 / 16, rel=0.2))
     assert leverage[0] >= 0.45
 
 

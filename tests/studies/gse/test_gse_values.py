@@ -82,20 +82,10 @@ def test_a_figure_with_a_row_of_differences():
 def test_each_algorithm_has_its_own_bound_and_zero_errors_are_open():
     """A bound has its algorithm's colour; no error in any run is an open marker at the interval's upper end."""
     load_styles("gse")
-    tables = [
-        pd.DataFrame(
-            {
-                "series": s,
-                "budget": [10, 100],
-                "error": [0.1, 0.0],
-                "low": [0.05, 0.0],
-                "high": [0.2, 0.004],
-                "bound": bounds,
-                "n": 1000,
-            }
-        )
-        for s, bounds in (("GSE-Log", [1.0, 0.5]), ("GSE-Log-FWG", [1.0, 0.1]))
-    ]
+    lines = [(10, 0.1, 0.05, 0.2, 1000), (100, 0.0, 0.0, 0.004, 1000)]
+    table = pd.DataFrame(lines, columns=["budget", "error", "low", "high", "n"])
+    bounds = {"GSE-Log": [1.0, 0.5], "GSE-Log-FWG": [1.0, 0.1]}
+    tables = [table.assign(series=series, bound=bound) for series, bound in bounds.items()]
     values = bound_plot_values({"logistic: Equation 5": pd.concat(tables)}, "smoke")
     (axis,) = bound_figure(as_values(values), title="T").axes
     ends = {line.get_color(): line.get_ydata()[-1] for line in axis.lines if len(line.get_xdata()) == 2}
@@ -192,8 +182,7 @@ def test_rounded_designs_and_clusters():
     assert table.loc["apportionment", "spent"] == 16.0
     assert table.loc["ceiling", "spent"] >= 16.0
     clusters = cluster_table(cluster_values([8], 0, "smoke")).iloc[0]
-    assert clusters["clusters: pulls of the lone arm"] == "8"
-    assert clusters["uniform: leverage"] == "0.5000"
+    assert (clusters["clusters: pulls of the lone arm"], clusters["uniform: leverage"]) == ("8", "0.5000")
 
 
 def test_gaps_of_the_adaptive_instance():
@@ -241,9 +230,8 @@ def test_only_runs_count_that_the_rival_has():
     runs = np.arange(40)
     table = pd.DataFrame({"A": 0.0, "A | late": (runs >= 20).astype(float)}, index=runs)
     one = gaps.Cell("adaptive", "synthetic", pd.Series(1.0, index=runs[:20]), table)
-    values = gaps.gap_values({"one": [one]}, {"A": "A"}, {"late": "A | late"}, "smoke").set_index(
-        ["series", "statistic"]
-    )
+    values = gaps.gap_values({"one": [one]}, {"A": "A"}, {"late": "A | late"}, "smoke")
+    values = values.set_index(["series", "statistic"])
     assert (values.loc[("late", "closed"), "value"], values.loc[("late", "gap"), "value"]) == (0.0, 1.0)
     assert (values["n"] == 20).all()
 

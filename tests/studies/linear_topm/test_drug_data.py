@@ -111,10 +111,9 @@ def test_the_columns_of_the_reward_table_are_in_our_order_of_drugs(rewards, log)
     np.testing.assert_allclose(rewards.values[log.patients, log.drugs], log.rewards, atol=1e-12)
     assert (log.labels == np.where(ANTI_EPILEPTIC, 1, -1)[log.drugs]).all()
     order_of_the_log = log.drugs[: len(files.DRUGS)]
-    assert (
-        order_of_the_log != np.arange(len(files.DRUGS))
-    ).sum() >= 8  # so columns taken in that order belong to others
-    assert set(order_of_the_log[:5]) == set(range(5))  # but to others of the same half
+    # so columns taken in that order belong to others, but to others of the same half
+    assert (order_of_the_log != np.arange(len(files.DRUGS))).sum() >= 8
+    assert set(order_of_the_log[:5]) == set(range(5))
 
 
 def test_phenotypes_signatures_masked_states_and_target_are_recomputed_exactly(simulator, log):
@@ -251,9 +250,8 @@ def test_the_direction_of_patients_against_controls_is_nearly_the_authors_one(pa
     """No shrinkage, all axes: correlation above 0.999 on the authors' genes, 97 of 6,940 signs differ (1 of 50)."""
     controls = files.read_expression(authors_file("GSE77578_controls.csv"), files.N_CONTROLS)
     assert controls.genes == patients.genes
-    direction = GeneTable(
-        patients.genes, ("CD",), characteristic_direction(patients.values.T, controls.values.T)[:, None]
-    )
+    change = characteristic_direction(patients.values.T, controls.values.T)[:, None]
+    direction = GeneTable(patients.genes, ("CD",), change)
     real = files.read_phenotype(authors_file("epilepsy_phenotype_nonbinarized.csv"))
     found = direction.on(real.genes)[0]
     common = np.isfinite(found)
@@ -279,8 +277,7 @@ def test_the_two_signature_files_hold_the_same_profiles_under_different_gene_nam
     rows, columns = linear_sum_assignment(-correlation)
     matched = [(features.genes[i], signatures.genes[j]) for i, j in zip(rows, columns, strict=True)]
     matched = [pair for pair, r in zip(matched, correlation[rows, columns], strict=True) if r > 0.9]
-    assert len(matched) == 52
-    assert [pair for pair in matched if pair[0] == pair[1]] == [("CACNG2", "CACNG2")]
+    assert (len(matched), [pair for pair in matched if pair[0] == pair[1]]) == (52, [("CACNG2", "CACNG2")])
 
 
 def test_binary_signatures_are_not_the_signs_of_the_real_valued_ones(signatures):
@@ -288,8 +285,7 @@ def test_binary_signatures_are_not_the_signs_of_the_real_valued_ones(signatures)
     assert binary.genes == signatures.genes
     states = binary.select(signatures.profiles).values
     decided = np.isfinite(states)
-    opposed = decided & ((states == 1) != (signatures.values > 0))
-    assert (decided.sum(), opposed.sum()) == (18_875, 5_914)
+    assert (decided.sum(), (decided & ((states == 1) != (signatures.values > 0))).sum()) == (18_875, 5_914)
 
 
 def test_the_ten_drugs_carry_the_labels_of_the_label_file(log):

@@ -111,8 +111,7 @@ def test_genes_are_placed_apart_and_near_their_neighbours():
 
 
 def test_the_network_is_drawn_with_every_edge_and_gene(data):
-    figure = network_figure(data.network, title="a network")
-    texts = [text.get_text() for text in figure.axes[0].texts]
+    texts = [text.get_text() for text in network_figure(data.network, title="a network").axes[0].texts]
     assert texts.count("") == len(data.network.edges)
     assert set(data.network.genes) >= {text for text in texts if text} == set(place_genes(data.network.edges))
 

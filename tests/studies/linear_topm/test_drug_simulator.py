@@ -101,9 +101,8 @@ def test_binarisation_of_a_bimodal_profile_finds_the_two_modes():
 def test_binarisation_of_a_single_peak_keeps_its_bin_unknown():
     profile = np.concatenate([np.full(10, 0.5), np.full(20, 1.5), np.full(50, 2.5), np.full(8, 3.5), [0.0, 4.0]])
     assert histogram_thresholds(profile, n_bins=4) == (2.0, 3.0)
-    np.testing.assert_array_equal(
-        binarize_via_histogram(np.array([profile]), n_bins=4)[0, [0, 10, 30, 80]], [0, 0, UNKNOWN, 1]
-    )
+    found = binarize_via_histogram(np.array([profile]), n_bins=4)[0]
+    np.testing.assert_array_equal(found[[0, 10, 30, 80]], [0, 0, UNKNOWN, 1])
 
 
 def test_binarisation_with_the_peak_in_the_first_bin_widens_by_the_spread_of_the_edges():
@@ -136,9 +135,8 @@ def test_with_many_profiles_the_direction_is_that_of_linear_discriminant_analysi
 def test_without_covariance_the_direction_is_the_difference_of_the_means():
     group, reference, _, _ = two_groups(6, 40, seed=3)
     difference = group.mean(axis=0) - reference.mean(axis=0)
-    np.testing.assert_allclose(
-        characteristic_direction(group, reference, gamma=0.0), difference / np.linalg.norm(difference), atol=1e-12
-    )
+    found = characteristic_direction(group, reference, gamma=0.0)
+    np.testing.assert_allclose(found, difference / np.linalg.norm(difference), atol=1e-12)
 
 
 @settings(max_examples=30)
@@ -208,11 +206,8 @@ def test_an_undecided_loop_falls_either_way_unless_clamped():
 
 
 def test_a_network_without_fixed_point_has_no_reward():
-    oscillating = network_from_conditions(
-        ["A1", "A2", "B1", "B2"],
-        [Edge("A1", "A2", 1), Edge("A2", "A1", -1)],
-        dict.fromkeys(["A1", "B1", "B2"], 9) | {"A2": 8},
-    )
+    edges, conditions = [Edge("A1", "A2", 1), Edge("A2", "A1", -1)], dict.fromkeys(["A1", "B1", "B2"], 9) | {"A2": 8}
+    oscillating = network_from_conditions(["A1", "A2", "B1", "B2"], edges, conditions)
     rewards = loop_simulator(network=oscillating, n_starts=2, max_changes=50).rewards(Streams.first(2))
     assert np.isnan(rewards).all()
 
@@ -234,8 +229,7 @@ def test_runs_are_named_by_patient_and_drug():
 @pytest.mark.parametrize("clamped", [False, True])
 def test_stand_in_data_have_the_schema_of_the_real_ones_and_give_rewards(clamped):
     data = stand_in_drug_data(0)
-    assert data.patients.values.shape == (1000, 18)
-    assert data.controls.values.shape == (1000, 17)
+    assert (data.patients.values.shape, data.controls.values.shape) == ((1000, 18), (1000, 17))
     assert data.signatures.values.shape == data.binary_signatures.values.shape == (60, 10)
     np.testing.assert_allclose(np.linalg.norm(data.signatures.values, axis=0), 1.0)
     assert all("stand-in" in name for name in (*data.patients.profiles, *data.controls.profiles))

@@ -50,8 +50,7 @@ def test_rewards_follow_the_true_means():
 def test_stand_ins_have_the_schema_of_the_files(name, as_it_is):
     n_arms, n_features, level = lastfm.SIZES[name]
     problem = lastfm.stand_in_lastfm_instance(name, as_it_is)
-    assert problem.features.shape == (n_arms, n_features)
-    assert problem.data == "stand-in"
+    assert (problem.features.shape, problem.data) == ((n_arms, n_features), "stand-in")
     assert "stand-in" in problem.label
     assert problem.largest_deviation == pytest.approx(level if as_it_is else 0.0)
     assert 0.0 < problem.means.mean() < 1.0

@@ -162,8 +162,7 @@ def stopping_rules(rng, epsilon):
     index, chosen = means[:, None] - means[None] + width, rng.permutation(7)[:3]
     room, inside = np.empty(3), np.empty(7, dtype=bool)
     value, fails = round_checks.stopping_values(index, chosen, inside, room)
-    outside = np.delete(np.arange(7), chosen)
-    return fails, value <= epsilon, index[np.ix_(outside, chosen)].max() <= epsilon
+    return fails, value <= epsilon, index[np.ix_(np.delete(np.arange(7), chosen), chosen)].max() <= epsilon
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 2.0])
@@ -205,10 +204,8 @@ def test_several_instances_at_once_are_refused():
 def test_rows_of_an_observed_experiment_have_the_findings_of_every_block(tmp_path):
     """Blocks of three runs find what one block finds; each run has been judged."""
     whole = EXPERIMENTS["theory_heuristic"]
-    frames = [
-        make_rows(replace(whole, block=block), "smoke", seed=SEED, store=tmp_path).drop(columns="key")
-        for block in (3, 100)
-    ]
+    blocks = (replace(whole, block=block) for block in (3, 100))
+    frames = [make_rows(part, "smoke", seed=SEED, store=tmp_path).drop(columns="key") for part in blocks]
     assert list(frames[0].columns[7:-1]) == ["simple_regret", *FINDINGS]
     assert frames[0].equals(frames[1])
     assert (frames[0]["within_epsilon"] == frames[0]["correct"]).all()

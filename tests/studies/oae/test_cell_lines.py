@@ -20,14 +20,6 @@ from bestarm_lab.results import committed_rows, read_verdicts
 from bestarm_lab.study import load_study
 from bestarm_objectives.autoencoder.training import Coding, scaled
 from bestarm_studies.oae.cell_lines import contexts, gctx, official
-from bestarm_studies.oae.cell_lines.contexts import (
-    GROUPS,
-    LEAST_LINES,
-    R_SQUARED,
-    arms_of_group,
-    r_squared,
-    without_missing,
-)
 from bestarm_studies.oae.cell_lines.misfit import held_out, misfit_and_gain, own_misfit, permuted_correlation
 from bestarm_studies.oae.cell_lines.official import GENES, embedding, kept, proliferation
 from bestarm_studies.oae.checks import top_found
@@ -133,9 +125,7 @@ def test_without_the_official_files_one_line_says_where_they_are(monkeypatch, tm
 def test_claims_about_the_lines_are_not_run_where_nobody_has_the_files():
     """Groups of DepMap decide controls of ours alone."""
     claims = load_study("oae").claims
-    rests_on = {
-        i: " ".join(n for test in claim.tests.values() for n in test.experiments()) for i, claim in claims.items()
-    }
+    rests_on = {i: " ".join(n for test in c.tests.values() for n in test.experiments()) for i, c in claims.items()}
     theirs = [i for i, claim in claims.items() if not claim.ours and "cmap_" in rests_on[i]]
     assert len(theirs) >= 25
     verdicts = read_verdicts("oae")
@@ -155,25 +145,24 @@ def test_claims_about_the_lines_are_not_run_where_nobody_has_the_files():
 def small_effects():
     """Four genes in three groups; the third gene lacks a value in the last group."""
     own = np.array([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0], [0.0, 0.0, np.nan], [5.0, 8.0, 2.0]])
-    return without_missing(own, list("ABCD"), ["x", "y", "z"], [20, 30, 40])
+    return contexts.without_missing(own, list("ABCD"), ["x", "y", "z"], [20, 30, 40])
 
 
 def test_a_gene_without_a_value_in_some_group_is_left_out():
     effects = small_effects()
-    assert effects.genes == ["A", "B", "D"]
-    assert effects.own.shape == (3, 3)
+    assert (effects.genes, effects.own.shape) == (["A", "B", "D"], (3, 3))
 
 
 def test_rewards_are_a_groups_own_part_and_features_those_of_the_others():
     """By hand for y: own parts 2, 2 and 8 have mean 4 and standard deviation sqrt(8)."""
-    features, rewards = arms_of_group(small_effects(), "y")
+    features, rewards = contexts.arms_of_group(small_effects(), "y")
     np.testing.assert_allclose(rewards, [-2 / 8**0.5, -2 / 8**0.5, 4 / 8**0.5])
     np.testing.assert_allclose(features[:, 0], np.array([-2.0, 0.0, 2.0]) / (8 / 3) ** 0.5)
     np.testing.assert_allclose(features[:, 1], np.array([1.0, -1.0, 0.0]) / (2 / 3) ** 0.5)
 
 
 def test_an_unknown_group_is_refused_in_one_line():
-    refuses(lambda: arms_of_group(small_effects(), "w"), "name must be one of x, y, z, got 'w'")
+    refuses(lambda: contexts.arms_of_group(small_effects(), "w"), "name must be one of x, y, z, got 'w'")
 
 
 @pytest.mark.skipif(not available(*contexts.DATA_FILES), reason="nobody here has the group effects")
@@ -182,7 +171,7 @@ def test_a_positive_reward_is_a_gene_that_the_group_needs_more():
     effects = contexts.read_group_effects()
     assert (len(effects.genes), len(effects.groups)) == (17786, 71)
     for group, gene in (("mtap_cdkn2a_codeletion", "PRMT5"), ("myc_amp", "MYC")):
-        _, rewards = arms_of_group(effects, group)
+        _, rewards = contexts.arms_of_group(effects, group)
         assert rewards[effects.genes.index(gene)] > 5
     refuses(lambda: contexts.group_arms("HeLa"), "got 'HeLa'")
 
@@ -190,15 +179,15 @@ def test_a_positive_reward_is_a_gene_that_the_group_needs_more():
 def test_r_squared_is_of_genes_not_fitted_to():
     rng = np.random.default_rng(0)
     features = rng.standard_normal((400, 5))
-    assert r_squared(features, features @ np.arange(1.0, 6.0)) > 0.999
-    assert r_squared(features, rng.standard_normal(400)) < 0.02
+    assert contexts.r_squared(features, features @ np.arange(1.0, 6.0)) > 0.999
+    assert contexts.r_squared(features, rng.standard_normal(400)) < 0.02
 
 
 def test_groups_are_those_nearest_to_six_values():
     """The committed rows name the groups that are searched, of those with 20 lines or more."""
     rows = committed_rows("oae", "contexts_likeness", "laptop")
-    large = rows[rows["x"] >= LEAST_LINES].set_index("panel")["value"]
-    assert tuple((large - value).abs().idxmin() for value in R_SQUARED) == GROUPS
+    large = rows[rows["x"] >= contexts.LEAST_LINES].set_index("panel")["value"]
+    assert tuple((large - value).abs().idxmin() for value in contexts.R_SQUARED) == contexts.GROUPS
 
 
 def test_embeddings_are_kept(store):
@@ -363,8 +352,7 @@ def test_the_share_found_and_its_difference_from_greedy():
     rows = runs_of("top", tops, name="alk", relative_regret=0.5)
     rows["reward"] = rows["round"] + 2.0 * rows["top"]
     share = top_found(rows, {})
-    assert share["DetD 0"].to_list() == [(0.5 + 1.0) / 2, 0.5]
-    assert share["Greedy"].to_list() == [0.5, 0.0]
+    assert (share["DetD 0"].to_list(), share["Greedy"].to_list()) == ([(0.5 + 1.0) / 2, 0.5], [0.5, 0.0])
     assert share["RandomBatch"].to_list() == pytest.approx([0.125] * 2), "the mean of 100 and 150 of 1000 genes"
     found = found_values(rows, ["alk"], "laptop")
     by = found.pivot_table(index=["statistic", "series"], columns="x", values="value")

@@ -46,24 +46,19 @@ def test_the_ifng_target_is_the_one_thwaitingmark_stored():
     stored = pd.read_csv(fetch("genedisco-ifng-target"), sep="\t", keep_default_na=False).set_index("gene")
     mine = gene_tables.screen_target("IFNg").reindex(stored.index)
     equal = np.isclose(mine, stored["log_fold_change"], rtol=0, atol=2e-6)
-    assert (len(stored), len(gene_tables.screen_target("IFNg"))) == (18416, 18881)
-    assert equal.sum() == 17764
+    assert (len(stored), len(gene_tables.screen_target("IFNg")), equal.sum()) == (18416, 18881, 17764)
     assert mine.isna().sum() + (~equal & mine.notna()).sum() == 652, "the others are renamed or merged differently"
 
 
 @real
 def test_targets_are_the_formulas_of_the_benchmark():
     """Mean of donors, sum of replicates, minus the logarithm of the score; moments as the files have them."""
-    assert gene_tables.screen_target("IL2").loc["VAV1"] == pytest.approx(
-        np.mean([_table(f"genedisco-il2-donor-{d}", "id").loc["VAV1", "pos|lfc"] for d in (1, 2)])
-    )
-    killer = _table("genedisco-nk", "Gene")
-    assert gene_tables.screen_target("NK").loc["SCAMP2"] == pytest.approx(
-        killer.loc["SCAMP2", ["Rep1|z", "Rep2|z"]].sum()
-    )
+    donors = [_table(f"genedisco-il2-donor-{d}", "id").loc["VAV1", "pos|lfc"] for d in (1, 2)]
+    assert gene_tables.screen_target("IL2").loc["VAV1"] == pytest.approx(np.mean(donors))
+    replicates = _table("genedisco-nk", "Gene").loc["SCAMP2", ["Rep1|z", "Rep2|z"]]
+    assert gene_tables.screen_target("NK").loc["SCAMP2"] == pytest.approx(replicates.sum())
     virus = gene_tables.screen_target("SARS-CoV-2")
-    assert virus.idxmax() == "ACE2"
-    assert virus.max() == pytest.approx(-np.log(1.4e-13))
+    assert (virus.idxmax(), virus.max()) == ("ACE2", pytest.approx(-np.log(1.4e-13)))
     assert virus.min() >= 0.0
     assert gene_tables.screen_target("NK").std() == pytest.approx(1.56, abs=0.01)
     assert gene_tables.screen_target("IFNg").std() == pytest.approx(0.22, abs=0.01)
@@ -185,8 +180,7 @@ def test_random_genes_follow_the_exact_law(splits):
     found = np.take_along_axis(hits, chosen, axis=1).sum(axis=1)
     law = screens.chance_law(1000, 120, splits=splits)
     assert found.mean() == pytest.approx(law.mean(), abs=4 * law.std() / np.sqrt(n))
-    assert found.var() == pytest.approx(law.var(), rel=0.3)
-    assert screens.hit_count(1000) == hits[0].sum()
+    assert (found.var(), screens.hit_count(1000)) == (pytest.approx(law.var(), rel=0.3), hits[0].sum())
 
 
 def test_chance_at_the_papers_scale():
@@ -240,19 +234,15 @@ def test_cluster_members_come_from_every_cluster():
     centres = np.array([[0.0, 0.0], [50.0, 0.0], [0.0, 50.0]])
     points = (centres[np.arange(90) % 3] + rng.standard_normal((90, 2))).astype(np.float32)
     assert sorted(gene_searches.cluster_members(points, np.array([0.1, 0.5, 0.9])) % 3) == [0, 1, 2]
-    copies = np.zeros((9, 2), dtype=np.float32)
-    assert len(set(gene_searches.cluster_members(copies, np.array([0.1, 0.5, 0.9])))) == 3, (
-        "each gene once, even among copies"
-    )
+    copies = gene_searches.cluster_members(np.zeros((9, 2), dtype=np.float32), np.array([0.1, 0.5, 0.9]))
+    assert len(set(copies)) == 3, "each gene once, even among copies"
 
 
 def test_adversarial_steps_end_beyond_a_share_of_the_norm():
     rng = np.random.default_rng(0)
     inputs = rng.standard_normal((20, 6)).astype(np.float32)
-    parameters = (rng.standard_normal((6, 8)), rng.standard_normal(8), rng.standard_normal(8))
-    moved = gene_searches.adversarial_distances(
-        inputs, *(p.astype(np.float32) for p in parameters), np.random.default_rng(2)
-    )
+    parameters = [rng.standard_normal(shape).astype(np.float32) for shape in ((6, 8), 8, 8)]
+    moved = gene_searches.adversarial_distances(inputs, *parameters, np.random.default_rng(2))
     norms = np.sqrt((inputs**2).sum(axis=1))
     assert (np.sqrt(moved) >= 0.35 * norms - 1e-5).mean() > 0.8, "but for inputs at which no unit is on"
     assert (np.sqrt(moved) <= 0.35 * norms + 0.05 * np.sqrt(6) + 1e-5).all()

@@ -65,9 +65,8 @@ def test_sentences_on_faults():
 def test_precision_is_a_fixed_share_of_the_hit_ratio():
     """With 800 choices and H hits the one is H/800 times the other, 0.84 to 0.88."""
     values = pd.read_csv(TABLE)
-    mine = values[values["convention"] == "as_written"].pivot_table(
-        index=["series", "panel"], columns="statistic", values="value"
-    )
+    mine = values[values["convention"] == "as_written"]
+    mine = mine.pivot_table(index=["series", "panel"], columns="statistic", values="value")
     shares = (mine["precision"] / mine["hit ratio"]).dropna()
     np.testing.assert_allclose(shares.min(), 672 / 800, rtol=1e-4)
     np.testing.assert_allclose(shares.max(), 702 / 800, rtol=1e-4)
@@ -111,8 +110,7 @@ def test_the_benchmarks_own_loop_agrees():
     for (policy, genes), theirs in release.groupby(["policy", "genes"]):
         mine = ours[(ours["series"] == policy) & (ours["pulls"] == genes)]["hit_ratio"]
         ratios = theirs["hit_ratio"]
-        assert set(theirs["screen"]) == {"IL2"}
-        assert (len(ratios), len(mine)) == (8, 20)
+        assert (set(theirs["screen"]), len(ratios), len(mine)) == ({"IL2"}, 8, 20)
         assert abs(ratios.mean() - mine.mean()) < np.hypot(ratios.sem(), mine.sem())
         compared += 1
     assert compared == 2 * 4

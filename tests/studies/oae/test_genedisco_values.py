@@ -62,8 +62,7 @@ def test_the_table_shows_printed_numbers_beside_the_code():
     assert table.loc[("as coded", "OAE, printed"), "NK"] == "0.085"
     assert table.loc[("as written", "OAE"), "IFNg"].startswith("0.011 [")
     assert table.loc[("as coded", figures.LAW), "IFNg"].startswith("0.048 ["), "800 of 16,673 genes"
-    precise = figures.hits_table(values, ["OAE"], "precision")
-    assert precise["NK"].tolist() == ["0.250 [0.250, 0.250]"] * 2
+    assert figures.hits_table(values, ["OAE"], "precision")["NK"].tolist() == ["0.250 [0.250, 0.250]"] * 2
 
 
 def test_gains_are_paired_differences():
@@ -108,7 +107,6 @@ def test_profiles_cut_runs_and_screens_alone(name):
         for cell in GENEDISCO[name].cells(profile):
             assert (cell.policy.batch, cell.policy.rounds) == (16, 50)
             assert (getattr(cell.policy, "epochs", 100), getattr(cell.policy, "passes", 100)) == (100, 100)
-            assert (
-                cell.replications == (50 if name in ("genedisco", "genedisco_achilles") else 20) or profile == "laptop"
-            )
+            n = 50 if name in ("genedisco", "genedisco_achilles") else 20
+            assert cell.replications == n or profile == "laptop"
             assert cell.replications >= 4

@@ -84,9 +84,8 @@ def test_a_rewrite_in_numpy_finds_a_top_arm_as_soon_as_the_committed_runs():
     theirs = first_hits(mine, 0.01)["first"].clip(upper=HORIZON + 1)
     assert len(theirs) == 100
     error = np.hypot(first.std(ddof=1) / np.sqrt(RUNS), theirs.std() / 10)
-    assert (
-        abs(first.mean() - theirs.mean()) < 2.6 * error
-    )  # 1% of correct rewrites would fail, with a seed of their own
+    # 1% of correct rewrites would fail, with a seed of their own
+    assert abs(first.mean() - theirs.mean()) < 2.6 * error
     assert error < 3
 
 

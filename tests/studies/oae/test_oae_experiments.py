@@ -46,8 +46,7 @@ def test_the_papers_scale(name):
     steps = 600 if name == "open_steps_600" else 5000
     for cell in SEARCHES[name].cells("paper"):
         assert (cell.replications, cell.policy.batch, cell.policy.rounds) == (runs, 3, 150)
-        assert getattr(cell.policy, "steps", steps) == steps
-        assert getattr(cell.policy, "members", 10) == 10
+        assert (getattr(cell.policy, "steps", steps), getattr(cell.policy, "members", 10)) == (steps, 10)
         assert cell.max_pulls >= 450
 
 
@@ -185,8 +184,7 @@ def test_printed_sizes_are_compared_side_by_side():
     for of in ("points", "attributes"):
         test = {"experiments": ["sizes"], "of": of}
         assert CHECKS["uci_sizes"](test, {"sizes": rows}).holds
-        wrong = rows.assign(**{of: [*rows[of].iloc[:-1], 1]})
-        assert not CHECKS["uci_sizes"](test, {"sizes": wrong}).holds
+        assert not CHECKS["uci_sizes"](test, {"sizes": rows.assign(**{of: [*rows[of].iloc[:-1], 1]})}).holds
 
 
 @pytest.mark.parametrize("law", [landscape("MultiValleyOneDim"), SphereArms(10, 2), CloneArms(2, 3)])

@@ -21,15 +21,10 @@ from bestarm.policies.linear.linear_oae import (
 )
 from bestarm.streams import Streams
 from bestarm_lab.datasets.registry import DataUnavailable
+from bestarm_studies.oae.theory import eluder_dimension as eluder
 from bestarm_studies.oae.theory import query_bounds as queries
 from bestarm_studies.oae.theory.batch_regret import burn_in_rows, misspecified_rows, slopes, wide_counts
 from bestarm_studies.oae.theory.checks import CHECKS
-from bestarm_studies.oae.theory.eluder_dimension import (
-    eluder_bounds,
-    independent_sequence,
-    least_independent,
-    longest_possible,
-)
 from bestarm_studies.oae.theory.linear_runs import CloneArms, SphereArms, largest_promise, observed_run, unit_vectors
 from bestarm_studies.oae.theory.optimism import bonuses, optimism_rows
 
@@ -85,11 +80,9 @@ def test_the_width_is_that_of_the_plausible_parameters():
         x = problem.features[r, state.arms[r, :4]]
         rest = problem.features[r] @ (np.eye(6) - np.linalg.pinv(x) @ x)
         guess = np.linalg.pinv(x) @ state.rewards[r, :4]
-        np.testing.assert_allclose(
-            found[r], 2.0 * np.sqrt(1.0 - guess @ guess) * np.linalg.norm(rest, axis=1), atol=1e-7
-        )
-        arm = int(found[r].argmax())
-        step = np.sqrt(1.0 - guess @ guess) * rest[arm] / np.linalg.norm(rest[arm])
+        radius, arm = np.sqrt(1.0 - guess @ guess), int(found[r].argmax())
+        np.testing.assert_allclose(found[r], 2.0 * radius * np.linalg.norm(rest, axis=1), atol=1e-7)
+        step = radius * rest[arm] / np.linalg.norm(rest[arm])
         for other in (guess + step, guess - step):
             assert np.linalg.norm(other) == pytest.approx(1.0)
             np.testing.assert_allclose(x @ other, x @ theta[r])
@@ -129,7 +122,7 @@ def test_the_least_independent_arm_is_that_of_all_angles(epsilon):
         expected = naive_widths(x, epsilon)(before)
         eigenvalues, vectors = np.linalg.eigh(x[before].T @ x[before])
         live = np.ones(12, dtype=bool)
-        chosen, width = least_independent((x @ vectors) ** 2, np.maximum(eigenvalues, 0.0), epsilon, live)
+        chosen, width = eluder.least_independent((x @ vectors) ** 2, np.maximum(eigenvalues, 0.0), epsilon, live)
         np.testing.assert_array_equal(live, expected > epsilon * (1.0 + 1e-6))
         assert not live[before].any()
         assert chosen == np.where(live, expected, np.inf).argmin()
@@ -141,7 +134,7 @@ def test_the_eluder_dimension_lies_between_its_bounds():
     rng, epsilons, equal = np.random.default_rng(4), [0.1, 0.3, 1.0], []
     for _ in range(12):
         x = rng.uniform(-0.7, 0.7, (6, 2))
-        lower, upper = eluder_bounds(x, epsilons)
+        lower, upper = eluder.eluder_bounds(x, epsilons)
         longest = [naive_dimension(x, epsilon) for epsilon in epsilons]
         exact = [max(longest[i:]) for i in range(3)]
         assert (lower <= exact).all()
@@ -152,17 +145,13 @@ def test_the_eluder_dimension_lies_between_its_bounds():
 
 def test_eluder_dimensions_by_hand():
     """Orthonormal arms, doubled ones, halves of halves, and arms too short for the class to differ."""
-    lower, upper = eluder_bounds(np.eye(5), [0.01, 1.9, 2.0])
-    np.testing.assert_array_equal(lower, [5, 5, 0])
-    np.testing.assert_array_equal(upper, [5, 5, 0])
-    np.testing.assert_array_equal(eluder_bounds(np.repeat(np.eye(3), 2, axis=0), [0.5])[0], [3])
+    np.testing.assert_array_equal(eluder.eluder_bounds(np.eye(5), [0.01, 1.9, 2.0]), [[5, 5, 0]] * 2)
+    np.testing.assert_array_equal(eluder.eluder_bounds(np.repeat(np.eye(3), 2, axis=0), [0.5])[0], [3])
     halves = 0.5 ** np.arange(6)[:, None]  # an arm is independent if its square exceeds the sum of those before
-    np.testing.assert_array_equal(independent_sequence(halves, 0.1), [4, 3, 2, 1, 0])
-    lower, upper = eluder_bounds(halves, [0.1, 0.3])
-    np.testing.assert_array_equal(lower, [5, 3])
-    np.testing.assert_array_equal(upper, [5, 3])
-    assert longest_possible(np.ones((500, 1)), 0.1) < 30  # 500 arms, but the determinant does not allow it
-    refuses(lambda: eluder_bounds(np.eye(2), [0.0]), "positive")
+    np.testing.assert_array_equal(eluder.independent_sequence(halves, 0.1), [4, 3, 2, 1, 0])
+    np.testing.assert_array_equal(eluder.eluder_bounds(halves, [0.1, 0.3]), [[5, 3]] * 2)
+    assert eluder.longest_possible(np.ones((500, 1)), 0.1) < 30  # 500 arms, but the determinant does not allow it
+    refuses(lambda: eluder.eluder_bounds(np.eye(2), [0.0]), "positive")
 
 
 @pytest.mark.parametrize("search", SEARCHES)
@@ -255,11 +244,8 @@ def test_a_sequential_batch_is_vanilla_with_virtual_labels():
     law, size = SphereArms(30, 5), 3
     policy = LinearSeq("Seq", size, 4)
     state, problem, _ = at_round(policy, law, 1, ROWS[:3])
-    centre, widths = policy.plausible(state)
-    order = np.zeros((3, 30))
-    found = sequential_batches(
-        state.features, state.feature_set, centre, widths, np.full(3, 1e-9), state.available, order, size
-    )
+    given = (state.features, state.feature_set, *policy.plausible(state), np.full(3, 1e-9), state.available)
+    found = sequential_batches(*given, np.zeros((3, 30)), size)
     for r in range(3):
         left, known = state.available[r].copy(), list(state.arms[r, :size])
         labels = list(state.rewards[r, :size])
@@ -305,12 +291,10 @@ def test_ties_are_broken_by_the_draws():
 
 
 def test_settings_out_of_range_are_refused():
-    refuses(lambda: LinearOae("OAE", 1, 1, first="best"), "first")
-    refuses(lambda: LinearOae("OAE", 1, 1, resolution=0.0), "resolution")
-    refuses(lambda: LinearOae("OAE", 1, 1, starts=0), "starts")
-    refuses(lambda: EllipsoidOae("OAE", 1, 1, ridge=0.0), "ridge")
-    refuses(lambda: LinearDiverse("DvD", 1, 1, diversity=0.0), "diversity")
-    refuses(lambda: LinearLogDet("LogDet", 1, 1, noise=-1.0), "noise")
+    wrong = ((LinearOae, "first", "best"), (LinearOae, "resolution", 0.0), (LinearOae, "starts", 0))
+    wrong += ((EllipsoidOae, "ridge", 0.0), (LinearDiverse, "diversity", 0.0), (LinearLogDet, "noise", -1.0))
+    for make, name, value in wrong:
+        refuses(lambda make=make, name=name, value=value: make("x", 1, 1, **{name: value}), name)
 
 
 @pytest.mark.parametrize("search", SEARCHES)
@@ -496,7 +480,7 @@ def test_rows_count_wide_arms_against_the_eluder_dimension(small_rows):
     assert set(found["series"]) == {"Vanilla", "Seq"}
     assert (found["wide"] <= found["batch"] * found["n_features"]).all()
     mine = found[(found["instance"] == "sphere") & (found["n_features"] == 4) & (found["replication"] == 2)]
-    lower, upper = eluder_bounds(SphereArms(60, 4, seed=3).take(np.array([2])).features[0], [0.1, 1.0])
+    lower, upper = eluder.eluder_bounds(SphereArms(60, 4, seed=3).take(np.array([2])).features[0], [0.1, 1.0])
     for i, epsilon in enumerate((0.1, 1.0)):
         assert set(mine.loc[mine["epsilon"] == epsilon, "low"]) == {lower[i]}
         assert set(mine.loc[mine["epsilon"] == epsilon, "high"]) == {upper[i]}
@@ -516,7 +500,6 @@ def test_slopes_of_a_power_law():
 
 
 def test_verdicts_on_the_small_rows(small_rows):
-    """Each kind of test decides, and says what it found."""
 
     def decide(kind, **test):
         return CHECKS[kind](test, small_rows)

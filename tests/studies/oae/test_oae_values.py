@@ -11,34 +11,17 @@ from scipy import stats
 from bestarm_lab.figures.values import share_interval
 from bestarm_lab.paths import FIGURES, RESULTS
 from bestarm_lab.study import load_study
+from bestarm_studies.oae import first_hits as searches
+from bestarm_studies.oae import values as library
 from bestarm_studies.oae.batch_observer import n_good
 from bestarm_studies.oae.checks import batch_limit, first_hit, first_tried
 from bestarm_studies.oae.ensembles.figures import objective_ratios, objectives_figure, optimistic_shares
 from bestarm_studies.oae.figures import _apart, hits_figure, networks_figure, scale_words, two_lines
-from bestarm_studies.oae.first_hits import (
-    first_hits,
-    marked_runs,
-    random_mean,
-    random_survival,
-    whole_runs,
-    without_broken,
-)
 from bestarm_studies.oae.fits.step_sizes import chosen_rates, rate_table, rates_after
 from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
 from bestarm_studies.oae.network_fits import class_name, fit_rows, fit_values, fits_figure
 from bestarm_studies.oae.problem.evolution import evolution_figure
 from bestarm_studies.oae.series import DEFAULT_STEP_SIZES, STEP_SIZES
-from bestarm_studies.oae.values import (
-    RANDOM_LAW,
-    batch_ratios,
-    batches_until_top,
-    block_rewards,
-    bootstrap_interval,
-    by_set,
-    hits_table,
-    search_values,
-    share_found,
-)
 from bestarm_studies.oae.vanilla.figures import divergence_table, divergence_values
 from bestarm_studies.oae.verdicts.figures import ratios_of_claims, verdict_counts
 
@@ -65,17 +48,17 @@ def test_good_arms_are_a_ceiling_and_at_least_one():
 
 def test_first_hits_count_the_random_batch_and_censored_runs():
     """Round 1 is the random batch; a run that never hits counts as one more than there are rounds."""
-    hits = first_hits(made_rows({"A": [1, 4, 11]}))
+    hits = searches.first_hits(made_rows({"A": [1, 4, 11]}))
     assert (hits["first"].tolist(), hits["censored"].tolist()) == ([1, 4, 11], [False, False, True])
 
 
 def test_the_law_of_random_batches():
     """Hypergeometric; without an end the mean number of pulls until the first of k among n is (n + 1)/(k + 1)."""
-    law = random_survival(1000, 0.01, 3, 50)
+    law = searches.random_survival(1000, 0.01, 3, 50)
     expected = [stats.hypergeom(1000, 10, min(3 * t, 1000)).pmf(0) for t in range(51)]
     np.testing.assert_allclose(law, expected, rtol=1e-9)
-    assert random_mean(1000, 0.01, 1, 1000) == pytest.approx(1001 / 11)
-    assert random_survival(10, 0.5, 4, 3).tolist()[-1] == 0.0
+    assert searches.random_mean(1000, 0.01, 1, 1000) == pytest.approx(1001 / 11)
+    assert searches.random_survival(10, 0.5, 4, 3).tolist()[-1] == 0.0
 
 
 def test_diverged_runs_are_marked_and_broken_ones_enter_no_mean():
@@ -84,9 +67,9 @@ def test_diverged_runs_are_marked_and_broken_ones_enter_no_mean():
     where = (rows["replication"] == 1) & (rows["round"] == 3)
     rows.loc[where, "diverged"] = 1.0
     rows.loc[where & (rows["series"] == "A"), "optimistic"] = np.nan
-    assert marked_runs(rows).loc["B"].to_numpy().tolist() == [[False, False], [True, False]]
-    assert without_broken(rows).groupby("series")["replication"].nunique().to_dict() == {"A": 1, "B": 2}
-    values = batches_until_top(rows, "set", "laptop", batch=3)
+    assert searches.marked_runs(rows).loc["B"].to_numpy().tolist() == [[False, False], [True, False]]
+    assert searches.without_broken(rows).groupby("series")["replication"].nunique().to_dict() == {"A": 1, "B": 2}
+    values = library.batches_until_top(rows, "set", "laptop", batch=3)
     counts = values[values["statistic"].str.endswith("runs") | values["statistic"].str.startswith("runs")]
     assert counts[["series", "statistic", "value"]].to_numpy().tolist() == [
         ["A", "runs beyond 10^4", 1],
@@ -94,8 +77,7 @@ def test_diverged_runs_are_marked_and_broken_ones_enter_no_mean():
         ["A", "broken runs", 1],
     ]
     means = values[(values["statistic"] == "batches") & (values["x"] == 0.01)].set_index("series")["value"]
-    assert means["A"] == 1.0
-    assert means[RANDOM_LAW] == pytest.approx(random_mean(1000, 0.01, 3, 10))
+    assert (means["A"], means[library.RANDOM_LAW]) == (1.0, pytest.approx(searches.random_mean(1000, 0.01, 3, 10)))
 
 
 def test_counts_are_those_of_runs_without_early_end():
@@ -105,9 +87,8 @@ def test_counts_are_those_of_runs_without_early_end():
     for series, replication in itertools.product("AB", range(12)):
         ranks = np.minimum.accumulate(np.concatenate([[900], rng.integers(1, 150, 30)]))
         frame = pd.DataFrame({"series": series, "replication": replication, "round": range(31), "rank": ranks * 1.0})
-        frames.append(
-            frame.assign(diverged=rng.random(31) < 0.01, optimistic=np.where(rng.random(31) < 0.01, np.nan, 1))
-        )
+        diverged, optimistic = rng.random(31) < 0.01, np.where(rng.random(31) < 0.01, np.nan, 1)
+        frames.append(frame.assign(diverged=diverged, optimistic=optimistic))
     whole = pd.concat(frames, ignore_index=True).assign(name="set", arm_count=1000.0, relative_regret=0.5, reward=0.25)
     whole = whole.assign(convention="as_written", data="synthetic", distance=1.0)
     end = whole["round"].where((whole["rank"] <= 2) & (whole["round"] > 0))
@@ -117,16 +98,16 @@ def test_counts_are_those_of_runs_without_early_end():
     early = pd.concat([kept, closing.assign(optimistic=np.nan)], ignore_index=True)
     assert len(early) < 0.95 * len(whole)
     for found in (
-        lambda rows: batches_until_top(rows, "set", "laptop", batch=3),
-        lambda rows: share_found(rows, "set", "laptop", batch=3),
+        lambda rows: library.batches_until_top(rows, "set", "laptop", batch=3),
+        lambda rows: library.share_found(rows, "set", "laptop", batch=3),
         lambda rows: optimistic_shares({"set": rows}, "laptop"),
         lambda rows: first_hit(rows, {}),
     ):
         pd.testing.assert_frame_equal(found(early), found(whole))
-    assert len(whole_runs(whole)) == len(whole)
-    assert len(whole_runs(early)) == len(whole_runs(kept)) == 0
+    assert len(searches.whole_runs(whole)) == len(whole)
+    assert len(searches.whole_runs(early)) == len(searches.whole_runs(kept)) == 0
     with pytest.raises(ValueError, match=r"tau must be between 0\.002, at which a search may end, and 1; got 0\.001"):
-        first_hits(early, 0.001)
+        searches.first_hits(early, 0.001)
 
 
 def test_whole_runs_are_those_searched_on_by_design():
@@ -135,14 +116,14 @@ def test_whole_runs_are_those_searched_on_by_design():
     late, found = rows["round"] > 4, {"B": range(30, 40), "C": range(20, 30)}
     ended = [late & (rows["series"] == s) & rows["replication"].isin(runs) for s, runs in found.items()]
     rows.loc[np.logical_or(*ended), "reward"] = np.nan
-    counts = whole_runs(rows).groupby("series")["replication"].agg(["nunique", "max"])
+    counts = searches.whole_runs(rows).groupby("series")["replication"].agg(["nunique", "max"])
     assert counts.to_numpy().tolist() == [[40, 39], [25, 24]]
 
 
 def test_intervals_of_batches_stay_among_the_numbers_of_batches():
     """Where most runs never find an arm a t-interval would pass the cap; the bootstrap's does not."""
     rows = made_rows({"A": [11] * 11 + [10], "B": [1] * 11 + [2]})
-    mine = batches_until_top(rows, "set", "laptop", batch=3, taus=[0.01]).query("statistic == 'batches'")
+    mine = library.batches_until_top(rows, "set", "laptop", batch=3, taus=[0.01]).query("statistic == 'batches'")
     assert mine["high"].max() <= 11
     assert mine["low"].min() >= 1
     assert (mine["low"].dropna() <= mine.loc[mine["low"].notna(), "value"]).all()
@@ -151,42 +132,42 @@ def test_intervals_of_batches_stay_among_the_numbers_of_batches():
 def test_the_bootstrap_interval_covers_a_mean_and_repeats_itself():
     """Coverage over 300 samples of 25 from a geometric law: at least 90%; equal values give an equal interval."""
     samples = np.random.default_rng(2).geometric(0.2, (300, 25)).astype(float)
-    covered = [low <= 5.0 <= high for low, high in map(bootstrap_interval, samples)]
+    covered = [low <= 5.0 <= high for low, high in map(library.bootstrap_interval, samples)]
     assert np.mean(covered) > 0.90 - 3 * np.sqrt(0.09 / 300)
-    assert bootstrap_interval(samples[0]) == bootstrap_interval(samples[0].copy())
+    assert library.bootstrap_interval(samples[0]) == library.bootstrap_interval(samples[0].copy())
 
 
 def test_the_share_of_runs_that_have_found_a_top_arm():
     """It rises to that of the runs that found one, with Wilson's interval; random batches by their law."""
-    found = share_found(made_rows({"A": [1, 4, 11]}), "set", "laptop", batch=3)
+    found = library.share_found(made_rows({"A": [1, 4, 11]}), "set", "laptop", batch=3)
     mine = found[found["series"] == "A"].set_index("x")
     assert mine.loc[[0, 1, 4, 10], "value"].tolist() == pytest.approx([0, 1 / 3, 2 / 3, 2 / 3])
     assert mine.loc[4, ["low", "high"]].tolist() == pytest.approx(share_interval(2, 3))
-    law = found[found["series"] == RANDOM_LAW]["value"].to_numpy()
-    np.testing.assert_allclose(law, 1.0 - random_survival(1000, 0.01, 3, 10))
+    law = found[found["series"] == library.RANDOM_LAW]["value"].to_numpy()
+    np.testing.assert_allclose(law, 1.0 - searches.random_survival(1000, 0.01, 3, 10))
 
 
 def test_censored_runs_stand_in_the_table():
-    table = hits_table(batches_until_top(made_rows({"A": [1, 4, 11]}), "set", "laptop", batch=3))
+    table = library.hits_table(library.batches_until_top(made_rows({"A": [1, 4, 11]}), "set", "laptop", batch=3))
     assert "(1 of 3 never)" in table.loc[table["series"] == "A", "set"].item()
 
 
 def test_methods_with_fewer_batches_are_not_counted_as_faster():
     """All are cut to the batches that all have: one that never finds counts one more than those."""
     short, long = made_rows({"A": [7, 9, 9, 8]}, rounds=5), made_rows({"B": [7, 8, 9, 9]}, rounds=10)
-    values = batches_until_top(pd.concat([short, long]), "set", "laptop", batch=3, taus=[0.01]).set_index("series")
-    batches = values[values["statistic"] == "batches"]["value"]
+    values = library.batches_until_top(pd.concat([short, long]), "set", "laptop", batch=3, taus=[0.01])
+    batches = values[values["statistic"] == "batches"].set_index("series")["value"]
     assert batches["A"] == batches["B"] == 6
 
 
 def test_the_figure_shows_shares_law_and_who_never_found():
     """Two columns for each group; the law dotted in both; open markers where runs are censored."""
     rows = made_rows({"RandomBatch": [9, 11, 11], "Greedy": [1, 2, 3]})
-    parts = [batches_until_top(rows, "set", "laptop", batch=3), share_found(rows, "set", "laptop", batch=3)]
+    parts = [find(rows, "set", "laptop", batch=3) for find in (library.batches_until_top, library.share_found)]
     figure = hits_figure(pd.concat(parts), {"": ["RandomBatch", "Greedy"]}, title="Greedy is faster")
     share, batches = figure.axes
     assert [text.get_text() for text in share.texts] == ["2 never"]
-    assert RANDOM_LAW in [line.get_label() for line in batches.lines]
+    assert library.RANDOM_LAW in [line.get_label() for line in batches.lines]
     assert any(line.get_markerfacecolor() == "white" for line in batches.lines)
     assert "n = 3 runs" in figure.texts[1].get_text()
     assert figure.get_size_inches()[0] <= 8
@@ -197,7 +178,7 @@ def test_the_figure_shows_shares_law_and_who_never_found():
 
 def test_networks_stand_in_rows_and_sets_of_arms_in_columns():
     rows = made_rows({"Greedy": [1, 2, 3], "MeanOpt": [4, 11, 9]})
-    values = search_values({f"{network}: {name}": rows for network in ("A", "B") for name in ("x", "y", "z")}, "laptop")
+    values = library.search_values({f"{network}: {name}": rows for network in "AB" for name in "xyz"}, "laptop")
     for part, label in (("batches", "top τ in %"), ("share", "batch")):
         figure = networks_figure(values, ["Greedy", "MeanOpt"], title="Greedy is faster", part=part)
         assert [axis.get_title(loc="left") for axis in figure.axes] == ["x", "y", "z", "", "", ""]
@@ -212,7 +193,7 @@ def test_gains_in_reward_are_paired_and_stand_at_the_end_of_their_block():
     noise = rows["replication"] * 1.0  # of both: it cancels
     block = rows["round"].map(lambda k: 100.0 if k <= 1 else 0.5 if k <= 3 else -0.25)
     rows = rows.assign(reward=noise + np.where(rows["series"] == "MeanOpt", block, 0.0))
-    both = block_rewards(rows, "set", "laptop", ends=(3, 10))
+    both = library.block_rewards(rows, "set", "laptop", ends=(3, 10))
     rewards = both[both["statistic"] == "reward"].set_index(["series", "x"])["value"]
     assert rewards["MeanOpt"].tolist() == pytest.approx([1.5, 0.75])
     assert rewards["Greedy"].tolist() == pytest.approx([1.0, 1.0])
@@ -226,8 +207,7 @@ def test_objectives_are_compared_with_mean_opt_of_the_same_strength():
     first = {"MeanOpt 0.1": [2, 4, 6], "MaxOpt 0.1": [1, 2, 3], "HingePNorm 0.1": [4, 8]}
     values = objective_ratios({"A: x": made_rows(first)}, ["MaxOpt", "HingePNorm"], [0.1], "laptop")
     table = values.set_index("series")
-    assert table["value"].tolist() == pytest.approx([0.5, 2.0])
-    assert table["n"].tolist() == [3, 2]
+    assert (table["value"].tolist(), table["n"].tolist()) == (pytest.approx([0.5, 2.0]), [3, 2])
     assert table["low"].tolist() == pytest.approx([0.5, 2.0])
     assert objectives_figure(values, title="MaxOpt is faster").axes[0].get_title(loc="left") == "A\nx"
 
@@ -280,8 +260,7 @@ def test_fits_of_a_line_and_of_a_network():
     last = values[values["x"] == 300].set_index("series")["value"]
     assert last["NN 10-5"] < 0.5 * last["linear"]
     assert (values["low"] <= values["value"]).all()
-    figure = fits_figure(values, title="Networks fit")
-    assert figure.axes[0].get_title(loc="left") == "OneHillValleyOneDim"
+    assert fits_figure(values, title="Networks fit").axes[0].get_title(loc="left") == "OneHillValleyOneDim"
 
 
 def test_the_picture_of_an_evolution_has_a_panel_for_each_landscape_and_round():
@@ -295,9 +274,8 @@ def test_the_picture_of_an_evolution_has_a_panel_for_each_landscape_and_round():
 
 def test_divergence_is_the_share_of_fits_and_the_last_round():
     rows = made_rows({"Greedy": [11, 11], "RandomBatch": [11, 11]})
-    rows["diverged"] = ((rows["series"] == "Greedy") & rows["round"].between(2, 4) & (rows["replication"] == 0)).astype(
-        float
-    )
+    diverged = (rows["series"] == "Greedy") & rows["round"].between(2, 4) & (rows["replication"] == 0)
+    rows["diverged"] = diverged.astype(float)
     values = divergence_values({"hill": rows}, "smoke")
     share = values[values["statistic"] == "share of fits"].iloc[0]
     n = int(((rows["round"] > 1) & (rows["series"] == "Greedy")).sum())
@@ -310,7 +288,7 @@ def test_random_batches_are_compared_by_their_exact_mean():
     rows = made_rows({"RandomBatch": [1, 11, 11], "Greedy": [1, 2, 3]})
     found = first_hit(rows, {})
     arms, last = int(rows["arm_count"].iloc[0]), int(rows["round"].max())
-    assert found["RandomBatch"].tolist() == pytest.approx([random_mean(arms, 0.01, 3, last)] * 3)
+    assert found["RandomBatch"].tolist() == pytest.approx([searches.random_mean(arms, 0.01, 3, last)] * 3)
     assert (found["Greedy"].tolist(), batch_limit(rows)) == ([1.0, 2.0, 3.0], last + 1)
 
 
@@ -323,13 +301,10 @@ def test_arms_that_were_tried_count_though_others_look_better():
 def test_rows_of_a_set_take_a_series_from_the_first_table_that_has_it():
     first = pd.DataFrame({"name": ["hill", "hill"], "series": ["random", "plain"], "value": [1, 2]})
     second = pd.DataFrame({"name": ["hill", "hills"], "series": ["random", "random"], "value": [3, 4]})
-    found = by_set(first, second, pd.DataFrame({"series": ["plain"], "value": [5]}))
-    assert {name: rows["value"].tolist() for name, rows in found.items()} == {
-        "hill": [1, 2],
-        "hills": [4],
-        "BlogFeedback": [5],
-    }
-    assert by_set(first, series=["plain"])["hill"]["value"].tolist() == [2]
+    found = library.by_set(first, second, pd.DataFrame({"series": ["plain"], "value": [5]}))
+    expected = {"hill": [1, 2], "hills": [4], "BlogFeedback": [5]}
+    assert {name: rows["value"].tolist() for name, rows in found.items()} == expected
+    assert library.by_set(first, series=["plain"])["hill"]["value"].tolist() == [2]
 
 
 def test_the_scale_names_only_what_the_series_have_and_every_cut():
@@ -352,7 +327,7 @@ def test_verdicts_for_the_score():
 
 def test_a_ratio_is_that_of_means_over_the_runs_that_both_have():
     rows = made_rows({"A": [2, 4, 6], "B": [4, 8, 10, 1]})
-    found = batch_ratios({"hill": rows}, {"A": ("A", "B"), "C": ("C", "B")}, "paper", panel="NN")
+    found = library.batch_ratios({"hill": rows}, {"A": ("A", "B"), "C": ("C", "B")}, "paper", panel="NN")
     (line,) = found.to_dict("records")
     assert line["value"] == pytest.approx(12 / 22)
     assert line["low"] < line["value"] < line["high"]

@@ -44,7 +44,6 @@ def test_choices_are_drawn_apart_from_each_other():
 @pytest.mark.parametrize("name", LANDSCAPES)
 @pytest.mark.parametrize("hole", ["interval", "island"])
 def test_a_landscape_with_the_usual_choices_is_the_usual_one(name, hole):
-    """The same function, the same holes."""
     drawn, usual = open_landscape(name, hole=hole), landscape(name, hole=hole)
     np.testing.assert_allclose(drawn.evaluate(MANY), usual.evaluate(MANY), atol=1e-12)
     assert (drawn.gaps, drawn.n_arms) == (usual.gaps, open_design.N_ARMS)
@@ -57,8 +56,7 @@ def test_a_hole_is_around_the_summit_however_hills_are_drawn(name, width, hills)
     """One hill has one maximum, four have four; the summit lies in the interval, and is the middle of the island."""
     drawn = open_landscape(name, hills=hills, width=width)
     y = drawn.evaluate(MANY)
-    tops = MANY[1:-1][(y[1:-1] > y[:-2]) & (y[1:-1] > y[2:])]
-    assert len(tops) == (1 if name.startswith("One") else 4)
+    assert len(MANY[1:-1][(y[1:-1] > y[:-2]) & (y[1:-1] > y[2:])]) == (1 if name.startswith("One") else 4)
     summit = MANY[y.argmax()]
     for low, high in drawn.gaps:
         assert low < summit < high

@@ -50,8 +50,7 @@ def written(tmp_path):
 def test_bike_sharing(written):
     """The date, the number and the target's parts are no features; numbers are standardised."""
     table = uci_sets.read_bike_sharing(written(BIKES))
-    assert table.names == ("season", "temp")
-    assert table.target.tolist() == [30, 25, 7, 8]
+    assert (table.names, table.target.tolist()) == (("season", "temp"), [30, 25, 7, 8])
     np.testing.assert_allclose(table.features[:, 0], [-1, -1, 1, 1])
     np.testing.assert_allclose(table.features.std(axis=0), 1.0)
     with_parts = uci_sets.read_bike_sharing(written(BIKES), parts_of_target=True)
@@ -84,13 +83,11 @@ def test_blog_feedback_loses_its_first_row(written):
     """Which has no header, and is taken for one; the last column is the target."""
     text = "\n".join(",".join(f"{i + j}.0" for j in range(281)) for i in range(4))
     table = uci_sets.read_blog_feedback(written(text))
-    assert table.features.shape == (3, 280)
-    assert table.target.tolist() == [281, 282, 283]
+    assert (table.features.shape, table.target.tolist()) == ((3, 280), [281, 282, 283])
     np.testing.assert_allclose(table.features[:, 0], uci_sets.standard(np.arange(3.0)))
 
 
 def test_standard_columns():
-    """Mean 0, standard deviation 1; a constant becomes 0."""
     found = uci_sets.standard(np.column_stack([np.arange(5.0), np.full(5, 7.0)]))
     np.testing.assert_allclose(found[:, 0].std(), 1.0)
     assert not found[:, 1].any()
@@ -107,8 +104,7 @@ def test_the_papers_sizes(name, monkeypatch):
     problem = uci_sets.uci_instance(name)
     assert problem.features.shape == (about.printed[0], about.n_features)
     assert problem.means.shape == (1, about.printed[0])
-    assert problem.means.mean() == pytest.approx(0.0, abs=1e-9)
-    assert problem.means.std() == pytest.approx(1.0)
+    assert (problem.means.mean(), problem.means.std()) == (pytest.approx(0.0, abs=1e-9), pytest.approx(1.0))
     assert problem.data == "real"
     assert np.isfinite(problem.features).all()
     assert uci_sets.uci_instance(name, n_arms=50).label == f"{name} K=50"
@@ -182,8 +178,7 @@ def test_one_hill_has_one_summit():
     """At 3, height 1, rising before and falling after; variance over uniform arms 0.18."""
     x = np.linspace(-10, 10, 200_001)
     y = one_hill(x)
-    assert x[y.argmax()] == pytest.approx(3.0, abs=1e-3)
-    assert y.max() == pytest.approx(1.0, abs=1e-3)
+    assert (x[y.argmax()], y.max()) == (pytest.approx(3.0, abs=1e-3), pytest.approx(1.0, abs=1e-3))
     slopes = np.diff(y)
     assert (slopes[x[:-1] < 2.999] > 0).all()
     assert (slopes[x[:-1] > 3.001] < 0).all()

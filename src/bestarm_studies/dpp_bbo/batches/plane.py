@@ -31,9 +31,6 @@ def plane_values(now: Moment, panel: str, profile: str, *, first: bool = False) 
     return as_values(pd.concat(frames, ignore_index=True), panel=panel, series=now.policy.label, profile=profile)
 
 
-_SURFACE = "YlGnBu"
-
-
 def places_of(values: pd.DataFrame) -> pd.DataFrame:
     """Return the coordinates of every arm as a table: ``first coordinate, second coordinate``, by its number."""
     mine = values[values["statistic"].isin(["first coordinate", "second coordinate"])]
@@ -50,7 +47,7 @@ def draw_plane(axis: Axes, values: pd.DataFrame, surface: pd.DataFrame, places: 
     """Draw standard deviations with the observed arms and those of a batch, numbered; return the shading."""
     table = surface_of(surface, places)
     x, y = table.columns.to_numpy(dtype=np.float64), table.index.to_numpy(dtype=np.float64)
-    shading = axis.pcolormesh(x, y, table.to_numpy(), vmin=0.0, vmax=top, cmap=_SURFACE, shading="nearest")
+    shading = axis.pcolormesh(x, y, table.to_numpy(), vmin=0.0, vmax=top, cmap="YlGnBu", shading="nearest")
     seen, arms = of_statistic(values, "observed")["x"], of_statistic(values, "place").sort_values("value")
     across, up = places["first coordinate"], places["second coordinate"]
     axis.plot(across[seen], up[seen], ls="", marker="x", color="black", ms=4, mew=1.0)

@@ -74,8 +74,7 @@ def stand_in_fastxml_instance(
 def variance_shares(table: pd.DataFrame, column: str = "p1") -> pd.Series:
     """Return the share of the variance over a full grid that each hyper-parameter explains alone."""
     total = table[column].var(ddof=0)
-    alone = {h: table.groupby(h)[column].mean().var(ddof=0) / total for h in HYPER_PARAMETERS}
-    return pd.Series(alone)
+    return pd.Series({h: table.groupby(h)[column].mean().var(ddof=0) / total for h in HYPER_PARAMETERS})
 
 
 def precision_range(test: Test, rows: Rows) -> Decision:

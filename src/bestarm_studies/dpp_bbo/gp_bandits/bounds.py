@@ -15,6 +15,20 @@ from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
 from bestarm_studies.dpp_bbo.moments import _MAXIMUM, CODE, TEXT, Moment, regions
 from bestarm_studies.dpp_bbo.values import of_statistic
 
+WIDTH_STYLES = {
+    "UCB": Style("#0072B2", "s"),
+    "EST, ESTa": Style("#D55E00", "^", "--"),
+    "EST, ESTn": Style("#009E73", "o", "-."),
+}
+REGION_STYLES = {
+    "UCB, as written": Style("#0072B2", "s"),
+    "UCB, Contal's software": Style("#4B97E2", "D", "--"),
+    "EST, as written": Style("#009E73", "o", "-."),
+    "EST, Contal's software": Style("#5B9A48", "^", DOTS),
+}
+# of each region the height above the floor of the axis, as a share of its range, its colour and its place
+_REGION_ROWS = {TEXT: (0.045, "0.1", "upper"), CODE: (0.0, "#D55E00", "lower")}
+
 
 def bounds_values(now: Moment, problem: CandidateArms, panel: str, profile: str) -> pd.DataFrame:
     """Return confidence bounds on a line, by which the first arm of a batch is chosen, as plotted values.
@@ -41,26 +55,11 @@ def bounds_values(now: Moment, problem: CandidateArms, panel: str, profile: str)
     return as_values(pd.concat(frames, ignore_index=True), panel=panel, series=now.policy.label, profile=profile)
 
 
-WIDTH_STYLES = {
-    "UCB": Style("#0072B2", "s"),
-    "EST, ESTa": Style("#D55E00", "^", "--"),
-    "EST, ESTn": Style("#009E73", "o", "-."),
-}
-REGION_STYLES = {
-    "UCB, as written": Style("#0072B2", "s"),
-    "UCB, Contal's software": Style("#4B97E2", "D", "--"),
-    "EST, as written": Style("#009E73", "o", "-."),
-    "EST, Contal's software": Style("#5B9A48", "^", DOTS),
-}
-_BAND = "#56B4E9"
-_REGION_ROWS = {TEXT: 0.045, CODE: 0.0}  # height above the floor of the axis, as a share of its range
-
-
 def draw_bounds(axis: Axes, values: pd.DataFrame) -> Axes:
     """Draw one panel of `bounds_values`: mean, bounds, f, arms, and the regions at the foot."""
     mean, truth = (of_statistic(values, name).sort_values("x") for name in ("mean", "f"))
     x = mean["x"].to_numpy(dtype=np.float64)
-    axis.fill_between(x, mean["low"], mean["high"], color=_BAND, alpha=0.3, lw=0)
+    axis.fill_between(x, mean["low"], mean["high"], color="#56B4E9", alpha=0.3, lw=0)
     axis.plot(x, mean["value"], color="#0072B2", label="posterior mean")
     axis.plot(truth["x"], truth["value"], color="#C00000", ls="--", lw=1.0, label="f")
     seen, after = (of_statistic(values, name) for name in ("observation", "next arm"))
@@ -78,15 +77,12 @@ def draw_bounds(axis: Axes, values: pd.DataFrame) -> Axes:
 
 def _draw_regions(axis: Axes, values: pd.DataFrame, low: float, high: float) -> None:
     """Draw the arms of either region as ticks below what is drawn, and the largest lower bound as a line."""
-    styles = (("0.1", "upper"), ("#D55E00", "lower"))
-    for (name, place), (colour, which) in zip(_REGION_ROWS.items(), styles, strict=True):
+    for name, (place, colour, which) in _REGION_ROWS.items():
         mine = of_statistic(values, name)
         if len(mine):
             axis.axhline(mine["value"].iloc[0], color="0.55", lw=0.8, zorder=1)
             height = np.full(len(mine), low - (0.09 - place) * (high - low))
-            axis.plot(
-                mine["x"], height, ls="", marker="|", color=colour, ms=5, mew=1.0, label=f"region, {name} ({which})"
-            )
+            axis.plot(mine["x"], height, "|", color=colour, ms=5, mew=1.0, label=f"region, {name} ({which})")
     axis.set_ylim(low - 0.13 * (high - low), high)
 
 

@@ -16,9 +16,8 @@ def est_is_ucb(test: Test) -> Decision:
         maximum = float(means.max() + generator.gamma(1.0))
         width = est_width(means, variances, maximum)
         ucb = means + width * np.sqrt(variances)
-        equal += int(
-            ucb.argmax() == ((maximum - means) / np.sqrt(variances)).argmin() and abs(ucb.max() - maximum) < 1e-9
-        )
+        same = ucb.argmax() == ((maximum - means) / np.sqrt(variances)).argmin()
+        equal += int(same and abs(ucb.max() - maximum) < 1e-9)
     text = f"the same arm for {equal} of {test['posteriors']} posteriors, whose bound is the estimate, by algebra"
     return Decision(equal == test["posteriors"], text, informative=False)
 

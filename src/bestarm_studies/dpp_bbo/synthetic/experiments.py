@@ -28,8 +28,6 @@ def choices(objective: str, *, exchange: bool) -> dict[str, Any]:
     """Return what the paper leaves open, one change at a time, in batches of five.
     The paper's own chain (``exchange``) takes thousands of times the steps, and is run 20 times only."""
     base = published(5, learned(objective))
-    sample, penalty = base["UCB-DPP-SAMPLE"], base["LP-UCB"]
-    est, bucb, best = (base[name] for name in ("EST-DPP-SAMPLE", "GP-BUCB", "B-EST"))
 
     def fitted(policy: BatchGP, **settings: Any) -> BatchGP:
         return replace(policy, model=learned(objective, **settings))
@@ -50,22 +48,21 @@ def choices(objective: str, *, exchange: bool) -> dict[str, Any]:
         }
         found |= {name_of_change(name, change): made for change, made in changes.items()}
     if exchange:
-        found[name_of_change("UCB-DPP-SAMPLE", "exchange chain")] = Series(
-            ruled(sample, sampler=Exchange()), replications=20
-        )
-    by_integral = EstimatedMaximum("ESTn")
-    found |= {
-        "EST-DPP-SAMPLE": est,
-        name_of_change("EST-DPP-SAMPLE", "ESTn"): ruled(est, acquisition=by_integral),
-        "B-EST": best,
-        name_of_change("B-EST", "ESTn"): ruled(best, acquisition=by_integral),
-        "GP-BUCB": bucb,
-        name_of_change("GP-BUCB", "t counts batches"): ruled(bucb, by_evaluations=False),
-        name_of_change("GP-BUCB", "two stages"): ruled(bucb, two_stage=True, inflation=1.6487),
-        "LP-UCB": penalty,
-        name_of_change("LP-UCB", "width of UCB"): ruled(penalty, penalty_width=UpperBound()),
-        name_of_change("LP-UCB", "penalty of GPyOpt"): ruled(penalty, penalty_as_coded=True),
+        chain = ruled(base["UCB-DPP-SAMPLE"], sampler=Exchange())
+        found[name_of_change("UCB-DPP-SAMPLE", "exchange chain")] = Series(chain, replications=20)
+    by_integral: dict[str, dict[str, Any]] = {"ESTn": {"acquisition": EstimatedMaximum("ESTn")}}
+    rules: dict[str, dict[str, dict[str, Any]]] = {
+        "EST-DPP-SAMPLE": by_integral,
+        "B-EST": by_integral,
+        "GP-BUCB": {
+            "t counts batches": {"by_evaluations": False},
+            "two stages": {"two_stage": True, "inflation": 1.6487},
+        },
+        "LP-UCB": {"width of UCB": {"penalty_width": UpperBound()}, "penalty of GPyOpt": {"penalty_as_coded": True}},
     }
+    for name, its_changes in rules.items():
+        found[name] = base[name]
+        found |= {name_of_change(name, change): ruled(base[name], **parts) for change, parts in its_changes.items()}
     return found
 
 

@@ -32,6 +32,19 @@ from bestarm_studies.dpp_bbo.moments import before_batch, hallucinated
 from bestarm_studies.dpp_bbo.theory.information import stacked, ucb_beta
 from bestarm_studies.dpp_bbo.values import ROUNDING
 
+COVERAGE_STYLES = {
+    "GP-BUCB, B = 5": Style("#C68301", "o"),
+    "GP-BUCB, B = 10": Style("#895900", "s", "--"),
+    "GP-BUCB, B = 20": Style("#3F2700", "^", "-."),
+    "rewards at once, B = 20": Style("0.45", "", DOTS),
+}
+MAXIMUM_STYLES = {
+    "ESTa": Style("#D55E00", "s", "--"),
+    "ESTn": Style("#0072B2", "o"),
+    "joint draws": Style("#009E73", "^", "-."),
+    "maximum of f": Style("0.2", "", DOTS),
+}
+
 
 @dataclass
 class BatchIntervals(Observed):
@@ -44,7 +57,6 @@ class BatchIntervals(Observed):
     found: list[dict[str, Any]] = field(default_factory=list)
 
     def start(self, arms: Arms, streams: Streams) -> BatchGPState:
-        """Start the policy."""
         self.found.clear()
         state: BatchGPState = super().start(arms, streams)
         return state
@@ -182,24 +194,9 @@ def maximum_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
     return summarise(pd.concat(frames), {"median": ("estimate", "median")}, x="batch", panel="maximum", profile=profile)
 
 
-COVERAGE_STYLES = {
-    "GP-BUCB, B = 5": Style("#C68301", "o"),
-    "GP-BUCB, B = 10": Style("#895900", "s", "--"),
-    "GP-BUCB, B = 20": Style("#3F2700", "^", "-."),
-    "rewards at once, B = 20": Style("0.45", "", DOTS),
-}
-MAXIMUM_STYLES = {
-    "ESTa": Style("#D55E00", "s", "--"),
-    "ESTn": Style("#0072B2", "o"),
-    "joint draws": Style("#009E73", "^", "-."),
-    "maximum of f": Style("0.2", "", DOTS),
-}
-
-
 def confidence_figure(coverage: pd.DataFrame, maxima: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
     """Return how far what searches trust is right: above, errors in units of deviations and missed intervals by
     position in a batch of GP-BUCB; below, medians of EST's estimates of the maximum by batch, on logarithmic axes."""
-
     titles = {
         "squared": "mean squared error\nin units of the variance",
         "missed": "share of batches with\nan arm out of its interval",

@@ -148,8 +148,7 @@ def entropy_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
         "bracket as printed": information - entropy + BATCH * log_arms,
         "bracket as proved": information - entropy + batches * (BATCH - 1) * log_arms,
     }
-    table = pd.concat([pd.DataFrame({"series": k, "x": batches, "value": v}) for k, v in lines.items()])
-    n = runs["replication"].nunique()
+    table, n = pd.DataFrame(lines | {"x": batches}).melt("x", var_name="series"), runs["replication"].nunique()
     return as_values(table, panel="Theorem 3.4", statistic="mean", n=n, profile=profile)
 
 

@@ -30,6 +30,13 @@ from bestarm_studies.dpp_bbo.moments import dpp_kernel, hallucinated
 from bestarm_studies.dpp_bbo.values import ROUNDING
 
 GREEDY = float(np.e / (np.e - 1.0))  # the largest information is at most so many times the greedy one (Nemhauser)
+NOISE = DRAWN["sigma"] ** 2
+N_ARMS, DELTA, BATCH = 400, 0.05, 5  # of the searches of drawn functions
+RATE_STYLES = {
+    "eigenvalues, length-scale 0.2": Style("#0072B2", ""),
+    "eigenvalues, length-scale 0.05": Style("#882255", "", "--"),
+    "greedy sets, length-scale 0.2": Style("#C17C00", "o", DOTS),
+}
 
 
 def ucb_beta(n_arms: float, t: Any, delta: float) -> Any:
@@ -75,15 +82,10 @@ def stacked(parts: Sequence[tuple[float, Callable[..., object]]], title: str, *s
     return headed(figure, title, *settings)
 
 
-NOISE = DRAWN["sigma"] ** 2
-N_ARMS, DELTA, BATCH = 400, 0.05, 5  # of the searches of drawn functions
-
-
 @cache
 def draw_kernel() -> FloatArray:
     """Return the kernel matrix of the candidates that all drawn functions share."""
-    problem = FUNCTIONS(replications=1)
-    return kernel_matrix(problem.features, DRAWN["lengthscale"])
+    return kernel_matrix(FUNCTIONS(replications=1).features, DRAWN["lengthscale"])
 
 
 @cache
@@ -145,13 +147,6 @@ def rate_values(profile: str, grids: Mapping[int, int], most: int = 4096) -> pd.
     return as_values(pd.concat(frames), statistic="slope", profile=profile)
 
 
-RATE_STYLES = {
-    "eigenvalues, length-scale 0.2": Style("#0072B2", ""),
-    "eigenvalues, length-scale 0.05": Style("#882255", "", "--"),
-    "greedy sets, length-scale 0.2": Style("#C17C00", "o", DOTS),
-}
-
-
 def rate_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
     """Return local slopes of the information's logarithm with the claimed slope d and the older one, d + 1."""
     panels = list(dict.fromkeys(values["panel"]))
@@ -175,9 +170,8 @@ def information_rate(test: Test) -> Decision:
         gains = information_gain(operator_eigenvalues(lengthscale, dimension), sizes, NOISE)
         found[dimension, lengthscale] = float(local_slopes(sizes, gains)[0])
     words = [f"slope {slope:.2f} for d = {d}, length-scale {scale:g}" for (d, scale), slope in found.items()]
-    return Decision(
-        all(slope <= d for (d, _), slope in found.items()), f"at S = {test['largest']:.0e}: {', '.join(words)}"
-    )
+    holds = all(slope <= d for (d, _), slope in found.items())
+    return Decision(holds, f"at S = {test['largest']:.0e}: {', '.join(words)}")
 
 
 def chain_rule_rows(

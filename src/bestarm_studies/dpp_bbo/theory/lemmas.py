@@ -28,6 +28,14 @@ from bestarm_studies.dpp_bbo.gp_draws import blocks
 from bestarm_studies.dpp_bbo.moments import before_batch, hallucinated, relevance_regions
 from bestarm_studies.dpp_bbo.theory.information import ucb_beta, zeta
 
+_DELTA = UpperBound().delta  # of the analysis of EST, whose width has none
+_ROUNDING = 1e-9
+LEMMAS = {
+    "lemma_6_4": "Lemma 6.4: share of pairs that violate it",
+    "lemma_6_5": "Lemma 6.5: left side over right side",
+    "lemma_6_7": "Lemma 6.7: left side over right side",
+}
+
 
 def confidence_misses(delta: float, n: int = 10**6) -> float:
     r"""Return at most how likely Lemma 6.1 is to fail in some round.
@@ -63,10 +71,6 @@ def lemma_6_4_violated(variances: FloatArray, noise: float, delta: float) -> flo
         own, spread = after[arm] * noise / (after[arm] + noise), after[arm] / np.sqrt(after[arm] + noise)
         total += law[arm] * ndtr(width * (np.sqrt(untried) - np.sqrt(own)) / spread)
     return float(total)
-
-
-_DELTA = UpperBound().delta  # of the analysis of EST, whose width has none
-_ROUNDING = 1e-9
 
 
 @dataclass
@@ -185,13 +189,6 @@ def _lemma_block(series: str, policy: BatchGP, problem: CandidateArms, streams: 
     return pd.DataFrame({"convention": "as_written", "series": series, "replication": streams.replications} | small)
 
 
-LEMMAS = {
-    "lemma_6_4": "Lemma 6.4: share of pairs that violate it",
-    "lemma_6_5": "Lemma 6.5: left side over right side",
-    "lemma_6_7": "Lemma 6.7: left side over right side",
-}
-
-
 def lemma_values(rows: pd.DataFrame, order: Sequence[str], profile: str) -> pd.DataFrame:
     """Return the distribution over runs of what `LEMMAS` names, one panel for each, and in how many it is violated."""
     frames, mine = [], rows[rows["series"].isin(order)]
@@ -219,9 +216,9 @@ def lemma_figure(values: pd.DataFrame, order: Sequence[str], *, title: str) -> F
     for axis, panel in zip(axes, panels, strict=True):
         draw_quantiles(axis, values[values["panel"] == panel], order)
         lemma, _, what = panel.partition(": ")
-        axis.set(title=lemma, xlabel=what)
-        axis.axvline(0.0 if what.startswith("share") else 1.0, color="black", ls="--", lw=1.0, zorder=1)
-        axis.set_xlim(left=-0.03 if what.startswith("share") else 0.0)
+        most, left = (0.0, -0.03) if what.startswith("share") else (1.0, 0.0)
+        axis.axvline(most, color="black", ls="--", lw=1.0, zorder=1)
+        axis.set(title=lemma, xlabel=what, xlim=(left, None))
     reading = "thick: quartiles, thin: 5% to 95%, tick: largest; dashed: most that is claimed"
     return headed(figure, title, runs_text(values["n"]), reading)
 

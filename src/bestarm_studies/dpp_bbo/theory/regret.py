@@ -43,6 +43,13 @@ from bestarm_studies.dpp_bbo.theory.information import (
 )
 
 _WIDTH = LOG.index("width")
+BOUND_STYLES = {"Theorem 3.3": Style("0.2", "", "--"), "worst arms": Style("0.45", "", DOTS)}
+TERM_STYLES = {
+    "information γ": Style("0.35", "s", DOTS),
+    "sum of entropies": Style("#009E73", "^", "-."),
+    "bracket as printed": Style("#D55E00", "o"),
+    "bracket as proved": Style("#0072B2", "v", "--"),
+}
 
 
 def two_stage_rows(
@@ -147,8 +154,7 @@ def two_stage_bounds(rows: pd.DataFrame) -> pd.DataFrame:
     est = rows["width"].to_numpy(dtype=np.float64) + np.sqrt(zeta(n, DELTA, 1.0))
     sequential = regret_bound(2.0, n, np.where(rows["series"] == "B-EST", est, ucb), information, NOISE)
     bound = rows["inflation"] * sequential + 2.0 * rows["largest"] * rows["first_stage"]
-    kept = rows[["series", "replication", "regret", "trivial"]]
-    return kept.assign(theorem="3.2", bound=bound)
+    return rows[["series", "replication", "regret", "trivial"]].assign(theorem="3.2", bound=bound)
 
 
 def constants(test: Test) -> Decision:
@@ -265,19 +271,9 @@ def first_step(test: Test) -> Decision:
     return Decision(all(p <= d for d, p in excess.items()), f"{test['n_arms']} arms: more regret with {text}")
 
 
-BOUND_STYLES = {"Theorem 3.3": Style("0.2", "", "--"), "worst arms": Style("0.45", "", DOTS)}
-TERM_STYLES = {
-    "information γ": Style("0.35", "s", DOTS),
-    "sum of entropies": Style("#009E73", "^", "-."),
-    "bracket as printed": Style("#D55E00", "o"),
-    "bracket as proved": Style("#0072B2", "v", "--"),
-}
-
-
 def theorems_figure(regrets: pd.DataFrame, order: Sequence[str], entropies: pd.DataFrame, *, title: str) -> Figure:
     """Return what two theorems say against the number of batches: above, the mean cumulative regret below Theorem 3.3's
     bound, on a logarithmic axis; below, the terms of Theorem 3.4's bracket and the bracket itself."""
-
     both: dict[str, Any] = {"x": "batches T", "title": ""}
     of_regret = both | {"log": "y", "styles": BOUND_STYLES, "y": "full cumulative regret"}
     of_terms = both | {"styles": TERM_STYLES, "y": "nats", "reference": 0.0}

@@ -21,6 +21,12 @@ from bestarm_lab.figures.styles import Style
 from bestarm_lab.figures.values import as_values, summarise
 from bestarm_studies.dpp_bbo.gp_draws import batch_kernel
 
+SAMPLER_STYLES = {
+    "exact": Style("0.2", "o"),
+    "exchange chain": Style("#D55E00", "s", "--"),
+    "down-up chain": Style("#0072B2", "^", "-."),
+}
+
 
 def sampling_times(
     replications: int, sizes: Sequence[int], ks: Sequence[int], noise: float, *, seed: int = 0, workers: int = 1
@@ -73,13 +79,6 @@ def cost_values(times: pd.DataFrame, sizes: Sequence[int], ks: Sequence[int], pr
     counted = as_values(pd.DataFrame(lines), statistic="cost", profile=profile)
     measured = summarise(times, {"cost": ("seconds", "median")}, x="points", panel="k = {k}: seconds", profile=profile)
     return pd.concat([counted, measured], ignore_index=True)
-
-
-SAMPLER_STYLES = {
-    "exact": Style("0.2", "o"),
-    "exchange chain": Style("#D55E00", "s", "--"),
-    "down-up chain": Style("#0072B2", "^", "-."),
-}
 
 
 def cost_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:

@@ -30,6 +30,11 @@ TABLE = "walker_table"
 # Integration differs between processors by up to 2e-12. The digest of a table decides what noise its searches get, and
 # rounded tables are the same on all of them.
 DECIMALS = 7
+# Of the coefficients in the order of `walker.COEFFICIENTS`: 0.35 times (0.2, 0.5, 0.5, 0.5, 1, 1, 2, 2), the factor at
+# which a quarter of 1024 walkers fall.
+WIDTHS = (0.07, 0.175, 0.175, 0.175, 0.35, 0.35, 0.7, 0.7)
+NOMINAL_TABLE = "walker_nominal_table"
+INPUTS = tuple(f"x{i}" for i in range(1, len(NOMINAL) + 1))
 
 
 def walker_rows(replications: int, n_points: int = 16384, *, seed: int = 0, workers: int = 1) -> pd.DataFrame:
@@ -118,13 +123,6 @@ def stand_in_walker_instance(
     return walks_as_arms(
         "walker stand-in", rows, COEFFICIENTS, speed, n, replications, sigma, seed, BEST_SPEED, "stand-in"
     )
-
-
-# Of the coefficients in the order of `walker.COEFFICIENTS`: 0.35 times (0.2, 0.5, 0.5, 0.5, 1, 1, 2, 2), the factor at
-# which a quarter of 1024 walkers fall.
-WIDTHS = (0.07, 0.175, 0.175, 0.175, 0.35, 0.35, 0.7, 0.7)
-NOMINAL_TABLE = "walker_nominal_table"
-INPUTS = tuple(f"x{i}" for i in range(1, len(NOMINAL) + 1))
 
 
 def around_nominal(points: FloatArray) -> FloatArray:

@@ -44,9 +44,8 @@ def grid_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figur
 
     conventions = [c for c in CONVENTIONS if c in set(values["convention"])]
     panels = list(dict.fromkeys(values["panel"]))
-    figure, axes = plt.subplots(
-        len(conventions), len(panels), figsize=wide(len(conventions), 3.0), squeeze=False, sharex=True, sharey=True
-    )
+    size = wide(len(conventions), 3.0)
+    figure, axes = plt.subplots(len(conventions), len(panels), figsize=size, squeeze=False, sharex=True, sharey=True)
     low, high = values["value"].min(), values["value"].max()
     numbers = {"annot": True, "fmt": ".2f", "annot_kws": {"size": 8}}
     for row, convention in enumerate(conventions):
@@ -61,6 +60,5 @@ def grid_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figur
             axis.set(xlabel="K (children)" if row == len(conventions) - 1 else "", title=panel)
             axis.set_ylabel(f"{CONVENTIONS[convention]}\nS (representatives)" if column == 0 else "")
             axis.tick_params(axis="y", rotation=0)
-    bar = figure.colorbar(axes[0, 0].collections[0], ax=axes, shrink=0.7)
-    bar.set_label("natural logarithm of the mean regret")
+    figure.colorbar(axes[0, 0].collections[0], ax=axes, shrink=0.7, label="natural logarithm of the mean regret")
     return headed(figure, title, runs_text(values["n"]), "smaller is better; orange: the best K for each S", setting)

@@ -40,6 +40,9 @@ ABLATIONS = {
     ),
     **one_change("AVE-StoOO", stooo(TENS, 10, AVE_STOOO), {"posterior mean": {"recommendation": "posterior"}}),
 }
+# Slopes of GPTree's modulus g(r), which sets how much f may vary in a cell; the largest is the one of this kernel
+GPTREE_SLOPES = {f"GPTree, slope {slope:g}": partial(GPTREE, slope=slope) for slope in (0.03, 0.1, 0.3, 1.0, 3.0)}
+GPTREE_SLOPES["GPTree, slope 6.32"] = GPTREE
 
 
 def gap_closed(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
@@ -54,11 +57,6 @@ def gap_closed(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
 def gap_opened(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
     """Return by run, to first order, the part of the gap from ``fast`` to ``slow`` that ``changed`` opens."""
     return 1.0 - gap_closed(rows, test)
-
-
-# Slopes of GPTree's modulus g(r), which sets how much f may vary in a cell; the largest is the one of this kernel
-GPTREE_SLOPES = {f"GPTree, slope {slope:g}": partial(GPTREE, slope=slope) for slope in (0.03, 0.1, 0.3, 1.0, 3.0)}
-GPTREE_SLOPES["GPTree, slope 6.32"] = GPTREE
 
 
 def slope_values(

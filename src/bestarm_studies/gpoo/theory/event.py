@@ -25,6 +25,13 @@ from bestarm_lab.figures.values import QUANTILES, as_values
 from bestarm_studies.gpoo.cell_bandit import CellBandit
 from bestarm_studies.gpoo.theory.assumptions import largest_slopes, lipschitz_scale, ranges
 
+LEMMAS = {
+    "optimality_share": "Lemma 3",
+    "draws_share": "Lemma 4 as printed",
+    "draws_share_mended": "Lemma 4, one draw more",
+    "regret_share": "regret over 3δ",
+}
+
 
 @dataclass
 class EventObserver(Observed):
@@ -129,31 +136,20 @@ def _event_rows(
     )
 
 
-LEMMAS = {
-    "optimality_share": "Lemma 3",
-    "draws_share": "Lemma 4 as printed",
-    "draws_share_mended": "Lemma 4, one draw more",
-    "regret_share": "regret over 3δ",
-}
-
-
 def lemma_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
     """Return the largest part of each lemma's bound that is used by any run in which the event held."""
     held = rows[rows["event_share"] <= 1.0].groupby("series", sort=False)[list(LEMMAS)].max().rename(columns=LEMMAS)
     tidy = held.rename_axis("series").reset_index().melt("series", var_name="x", value_name="value")
-    n = rows["replication"].nunique()
-    return as_values(tidy, panel="lemmas", statistic="largest", n=n, profile=profile)
+    return as_values(tidy, panel="lemmas", statistic="largest", n=rows["replication"].nunique(), profile=profile)
 
 
 def share_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
     """Return the distribution of the largest error in units of its width, and how often it stays below 1."""
-    table = []
-    for series, group in rows.groupby("series", sort=False):
-        shares = group["event_share"]
-        found = {name: shares.quantile(q) for name, q in QUANTILES.items()} | {"largest": shares.max()}
-        found["share of runs in the event"] = (shares <= 1.0).mean()
-        table += [{"series": series, "statistic": s, "value": v, "n": len(group)} for s, v in found.items()]
-    return as_values(pd.DataFrame(table), panel="event", x="", profile=profile)
+    shares = rows.groupby("series", sort=False)["event_share"]
+    found = {name: shares.quantile(q) for name, q in QUANTILES.items()} | {"largest": shares.max()}
+    found["share of runs in the event"] = (rows["event_share"] <= 1.0).groupby(rows["series"], sort=False).mean()
+    table = pd.DataFrame(found).rename_axis(columns="statistic").stack().reset_index().rename(columns={0: "value"})
+    return as_values(table, n=table["series"].map(shares.size()), panel="event", x="", profile=profile)
 
 
 def event_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
@@ -161,6 +157,5 @@ def event_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figu
     figure, axis = plt.subplots(figsize=wide(1, 2.2))
     draw_quantiles(axis, values, list(dict.fromkeys(values["series"])))
     axis.axvline(1.0, color="black", ls="--", lw=1.0)
-    axis.set_xlabel("largest error of a run, in units of its width; dashed: the width itself")
-    axis.set_xlim(left=0.0)
+    axis.set(xlabel="largest error of a run, in units of its width; dashed: the width itself", xlim=(0.0, None))
     return headed(figure, title, runs_text(values["n"]), "thick: quartiles, thin: 5% to 95%, tick: largest", setting)

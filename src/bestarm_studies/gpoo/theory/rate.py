@@ -14,6 +14,12 @@ from bestarm_lab.figures.styles import DOTS, Style
 from bestarm_lab.figures.values import as_values
 from bestarm_studies.gpoo.cell_bandit import CellBandit
 
+BOUND_STYLES = {
+    "Theorem 1": Style("0.0", "", "--"),
+    "Corollary 1, mended": Style("0.3", "", DOTS),
+    "Corollary 1, printed": Style("0.55", "", "-."),
+}
+
 
 def near_optimality(problem: CellBandit, radius_factor: float) -> tuple[float, float]:
     r"""Return (d, C): the near-optimality dimension of f on an interval, counted on a grid (Definition 4).
@@ -80,13 +86,6 @@ def rate(means: FloatArray, budgets: FloatArray, test: Test) -> FloatArray:
     x = np.log(budgets / np.log(budgets))
     x = x - x.mean()
     return np.asarray(np.log(np.maximum(means, 1e-9)) @ x / (x @ x))
-
-
-BOUND_STYLES = {
-    "Theorem 1": Style("0.0", "", "--"),
-    "Corollary 1, mended": Style("0.3", "", DOTS),
-    "Corollary 1, printed": Style("0.55", "", "-."),
-}
 
 
 def rate_figure(

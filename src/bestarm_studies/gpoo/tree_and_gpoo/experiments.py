@@ -10,8 +10,7 @@ from bestarm_studies.gpoo.trees import Searches, growth_rows, tree_rows
 
 def two_representatives(problem: partial[DesignedBandit], budget: int, delta_scale: float) -> Searches:
     """Return the search that the paper's drawings of trees show."""
-    policy = Gpoo("GPOO", budget, delta_scale=delta_scale)
-    return {"GPOO (S = 2)": (policy, partial(problem, n_representatives=2))}
+    return {"GPOO (S = 2)": (Gpoo("GPOO", budget, delta_scale=delta_scale), partial(problem, n_representatives=2))}
 
 
 EXPERIMENTS = {

@@ -18,6 +18,9 @@ from bestarm_lab.figures.values import as_values, mean_interval, paired_effects,
 from bestarm_studies.gpoo.series import FEEDBACKS, GPOO, KERNEL_VARIANCE, gpoo
 from bestarm_studies.gpoo.values import BUDGETS
 
+SIZE_STYLES = {"S = 1": Style("#0072B2", "s"), "S = 10": Style("#4B97E2", "o", "--")}
+RIVALS = {"S = 1": ("StoOO", "GPTree"), "S = 10": ("AVE-StoOO", "GPTree")}  # of GPOO, for each S
+
 
 def of_policy(readings: Mapping[str, partial[Gpoo]]) -> dict[str, Series]:
     """Return each policy with single and with average feedback."""
@@ -90,9 +93,6 @@ def setting_effects(
     return effects[~effects.duplicated(["series", "x", "convention"])]
 
 
-SIZE_STYLES = {"S = 1": Style("#0072B2", "s"), "S = 10": Style("#4B97E2", "o", "--")}
-
-
 def settings_figure(values: pd.DataFrame, *, title: str, x: str = "") -> Figure:
     """Return regret against a setting: a column for each function, a row for each convention."""
     conventions = [c for c in CONVENTIONS if c in set(values["convention"])]
@@ -105,9 +105,8 @@ def settings_figure(values: pd.DataFrame, *, title: str, x: str = "") -> Figure:
         for size, (colour, marker, _) in SIZE_STYLES.items()
         for budget in budgets
     }
-    figure, axes = plt.subplots(
-        len(conventions), len(panels), figsize=wide(len(conventions), 2.5), squeeze=False, sharey="row"
-    )
+    size = wide(len(conventions), 2.5)
+    figure, axes = plt.subplots(len(conventions), len(panels), figsize=size, squeeze=False, sharey="row")
     for row, convention in enumerate(conventions):
         for axis, panel in zip(axes[row], panels, strict=True):
             mine = shown[(shown["panel"] == panel) & (shown["convention"] == convention)]
@@ -115,14 +114,10 @@ def settings_figure(values: pd.DataFrame, *, title: str, x: str = "") -> Figure:
             for line in axis.lines:
                 if str(line.get_label()).endswith(budgets[0]) and len(budgets) > 1:
                     line.set(markerfacecolor="white", markeredgecolor=line.get_color(), markeredgewidth=1.2)
-            axis.set_title(panel)
-            axis.set_xlabel(x if row == len(conventions) - 1 else "")
+            axis.set(title=panel, xlabel=x if row == len(conventions) - 1 else "")
         axes[row, 0].set_ylabel(f"{CONVENTIONS[convention]}\nmean regret")
     legend_below(figure, list(styles))
     return headed(figure, title, runs_text(values["n"]), "bars: 95% intervals")
-
-
-RIVALS = {"S = 1": ("StoOO", "GPTree"), "S = 10": ("AVE-StoOO", "GPTree")}  # of GPOO, for each S
 
 
 def ranking_values(

@@ -37,13 +37,10 @@ def allocation_values(x: FloatArray, designs: Mapping[str, FloatArray], profile:
     for name, weights in designs.items():
         inverse = np.linalg.inv((x.T * weights) @ x)
         leverage = np.einsum("ki,ij,kj->k", x, inverse, x)
-        labels = [f"arm {i}" for i in range(len(x))]
-        for statistic, values in (("weight", weights), ("second coordinate", x[:, 1]), ("leverage", leverage)):
-            frames.append(
-                pd.DataFrame({"panel": name, "series": labels, "x": x[:, 0], "statistic": statistic, "value": values})
-            )
-    found = pd.concat(frames, ignore_index=True)
-    return as_values(found, profile=profile)
+        arms = {"series": [f"arm {i}" for i in range(len(x))], "x": x[:, 0]}
+        table = pd.DataFrame(arms | {"weight": weights, "second coordinate": x[:, 1], "leverage": leverage})
+        frames.append(table.melt([*arms], var_name="statistic").assign(panel=name))
+    return as_values(pd.concat(frames, ignore_index=True), profile=profile)
 
 
 def allocation_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
@@ -56,8 +53,7 @@ def allocation_figure(values: pd.DataFrame, *, title: str, setting: str = "") ->
         x, y = mine["x"], mine["second coordinate"]
         axis.scatter(x, y, s=8, color="0.5", zorder=2)
         axis.scatter(x, y, s=1400 * mine["weight"], color="#0072B2", alpha=0.45, ec="black", lw=0.6, zorder=3)
-        axis.set_title(f"{panel}\nlargest leverage {mine['leverage'].max():.2f}")
-        axis.set(xlabel="first feature")
+        axis.set(title=f"{panel}\nlargest leverage {mine['leverage'].max():.2f}", xlabel="first feature")
         axis.margins(0.15)
         axis.set_aspect("equal", adjustable="datalim")
         axis.axhline(0.0, color="0.85", lw=0.8, zorder=0)
@@ -70,8 +66,7 @@ def convergence_values(
     n_arms: int, n_features: int, n_sets: int, steps: Sequence[int], profile: str, seed: int
 ) -> pd.DataFrame:
     """Return the largest leverage over the rank after some steps of each solver, mean and range over random sets."""
-    rng = np.random.default_rng([seed, n_arms, n_features])
-    x = rng.standard_normal((n_sets, n_arms, n_features))
+    x = np.random.default_rng([seed, n_arms, n_features]).standard_normal((n_sets, n_arms, n_features))
     x /= np.linalg.norm(x, axis=2, keepdims=True)
     table = []
     for name, rule in SOLVERS.items():

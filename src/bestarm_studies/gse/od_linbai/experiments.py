@@ -13,7 +13,6 @@ from bestarm_studies.gse.instances import corner_instance, sphere_instance
 def _per_arm(
     title: str, problem: partial[Any], series: dict[str, Any], ratios: tuple[float, ...], n_arms: list[int]
 ) -> Experiment:
-    """Return an experiment by accuracy under both conventions."""
     return Experiment(
         title,
         problem,

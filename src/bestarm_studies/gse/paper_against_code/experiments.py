@@ -151,7 +151,7 @@ _ON_TABLES: dict[str, Any] = {
 }
 _SMALL: dict[str, Any] = {"vary": {"n_arms": [8, 16, 32]}, "budgets": PerArm((20,)), "paper": Scale(2000)}
 _FEWER = {"laptop": Scale(250), "paper": Scale(1000)}
-AUDIT = {
+EXPERIMENTS = {
     "audit_adaptive": gse.search(
         "Audit: adaptive instance", partial(adaptive_instance), _eliminations(in_four=False, leaked=True), **_SMALL
     ),
@@ -208,4 +208,3 @@ AUDIT = {
         )
     },
 }
-EXPERIMENTS = AUDIT

@@ -35,7 +35,6 @@ def _kernels(sigma: float) -> dict[str, Any]:
 
 
 def _linear_grid(sigma: float, alphas: Sequence[float]) -> dict[str, Any]:
-    """Return the grids of all rivals for linear rewards."""
     deltas: dict[str, Settings] = {f"δ = {delta:g}": {"delta": delta} for delta in _DELTAS}
     return {
         **one_change("LinGapE-Greedy", partial(lingape_greedy, sigma=sigma), deltas, itself=False),
@@ -57,7 +56,7 @@ def _tuning(place: str, problem: partial[Any], series: dict[str, Any], **setting
 
 
 _TABLE: dict[str, Any] = {"vary": {"n_arms": [8, 16]}, "budgets": PerArm((10, 20, 50))}
-TUNING = {
+EXPERIMENTS = {
     "tune_static": _tuning(
         "the static instance",
         partial(static_instance, n_arms=16),
@@ -97,4 +96,3 @@ TUNING = {
         smoke=Scale(2, budgets=[80], vary={"n_features": [5]}),
     ),
 }
-EXPERIMENTS = TUNING

@@ -21,6 +21,8 @@ from bestarm_lab.claims.cells import Rows, Test
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_studies.gse.instances import LogisticBandit
 
+_BERNOULLI_VARIANCE = 0.25  # a reward of 0 or 1 is 1/4-sub-Gaussian
+
 
 def theory_instance(model: str, n_arms: int, n_features: int, sigma: float, signal: float) -> Any:
     """Return one fixed instance with random unit arms: of replication 0 of the randomised experiment, or logistic.
@@ -63,9 +65,6 @@ def smallest_slopes(problem: LogisticBandit, scores: FloatArray, live: Any) -> F
 def high_without_error(n: Any) -> Any:
     """Return the upper end of Wilson's 95% interval where nothing was seen in n runs: no bound below can be tested."""
     return proportion_confint(np.zeros_like(np.asarray(n)), np.asarray(n), method="wilson")[1]
-
-
-_BERNOULLI_VARIANCE = 0.25  # a reward of 0 or 1 is 1/4-sub-Gaussian
 
 
 def overtaking(rng: np.random.Generator, runs: int) -> tuple[FloatArray, FloatArray]:

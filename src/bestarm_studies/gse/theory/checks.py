@@ -19,14 +19,6 @@ from bestarm_studies.gse.theory.error_bounds import error_below_bound, lemma_1, 
 _GAP = 0.1  # of Appendix D, where a number is needed
 
 
-def log_bounds_of_peace(d: int, log_arms: float, x: FloatArray, constant: float, extra: float) -> Any:
-    """Return the logarithms of GSE's bound and of Peace's, at exponents x of a bound with the constant 1."""
-    log_two_arms = log_arms / np.log(2.0)
-    ours = np.log(4.0 * log_two_arms) - x / 4.0
-    theirs = np.log(2.0 * np.ceil(np.log2(d))) - x / (constant * extra)
-    return ours, theirs
-
-
 def against_peace(test: Test) -> Decision:
     """Decide whether Peace's bound is below Equation 2 only if K exceeds exp(exp(log d log log d)) ([1]_, D.2 (i))."""
     thresholds = {d: float(np.exp(np.log(d) * np.log(np.log(d)))) for d in test["dimensions"]}  # of log(K)
@@ -39,13 +31,15 @@ def against_peace_g_optimal(test: Test) -> Decision:
 
 
 def _below_peace(test: Test, largest: Mapping[int, float], what: str) -> Decision:
-    """Compare GSE's bound with Peace's for each d and K, log(K) at most the ``largest`` of its d."""
+    """Compare the logarithms of GSE's bound and Peace's for each d and K, log(K) at most the ``largest`` of its d.
+    They are taken at exponents x of a bound with the constant 1."""
     x, failed, checked = np.logspace(0, 4, 400), [], 0
     for d, most in largest.items():
         for log_arms in np.log(d) * np.array(test["exponents"]):
             if log_arms > most:
                 continue
-            ours, theirs = log_bounds_of_peace(d, log_arms, x, test["constant"], np.log2(d))
+            ours = np.log(4.0 * (log_arms / np.log(2.0))) - x / 4.0
+            theirs = np.log(2.0 * np.ceil(np.log2(d))) - x / (test["constant"] * np.log2(d))
             telling = np.minimum(ours, theirs) < 0.0
             checked += 1
             if (theirs[telling] < ours[telling]).any():

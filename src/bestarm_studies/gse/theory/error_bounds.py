@@ -43,8 +43,9 @@ def bound_values(experiment: str, rows: pd.DataFrame, equation: int, constant: f
             uncertainty = mine["difference" if equation == 2 else "norm"].to_numpy()
             scale = slope
         value = float(np.max(printed_bound(gap * scale, variance(problem), uncertainty, n_arms, constant)))
-        line = {"series": series, "budget": budget, "error": k / n, "low": low, "high": high, "n": n, "bound": value}
-        table.append(line)
+        table.append(
+            {"series": series, "budget": budget, "error": k / n, "low": low, "high": high, "n": n, "bound": value}
+        )
     return pd.DataFrame(table)
 
 
@@ -122,9 +123,6 @@ def bound_plot_values(bounds: Mapping[str, pd.DataFrame], profile: str) -> pd.Da
     return as_values(pd.concat(frames, ignore_index=True)).drop_duplicates()
 
 
-_BOUND_LINES = ("--", DOTS, "-.")
-
-
 def bound_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
     """Return error frequencies with intervals, and each algorithm's own bounds in its colour, on logarithmic axes."""
     panels = list(dict.fromkeys(values["panel"]))
@@ -135,7 +133,7 @@ def bound_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figu
         order = list(dict.fromkeys(mine["series"]))
         draw_lines(axis, error, order, log="xy")
         names = [name for name in dict.fromkeys(mine["statistic"]) if name != "error"]
-        for name, style in zip(names, _BOUND_LINES, strict=False):
+        for name, style in zip(names, ("--", DOTS, "-."), strict=False):
             for series in order:
                 line = mine[(mine["statistic"] == name) & (mine["series"] == series)].sort_values("x")
                 axis.plot(line["x"], line["value"], color=style_of(series).colour, ls=style, lw=1.2, zorder=1)

@@ -65,7 +65,6 @@ class ObservedStages(Observed):
     stages: list[dict[str, Any]] = field(default_factory=list)
 
     def start(self, arms: Any, streams: Streams) -> EliminationState:
-        """Start the policy."""
         self.stages.clear()
         state: EliminationState = super().start(arms, streams)
         return state

@@ -11,7 +11,7 @@ from bestarm.policies.linear.gifa import Gifa
 from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.observed import microseconds_per_pull
-from bestarm_lab.experiments.scale import Profile, Scale
+from bestarm_lab.experiments.scale import Scale
 from bestarm_studies.linear_topm.instances import equal_gap_instance, misspecified_instance
 from bestarm_studies.linear_topm.lastfm import lastfm_instance, stand_in_lastfm_instance
 from bestarm_studies.linear_topm.settings import HEURISTIC, RANDOM, experiment, named_algorithms, scales
@@ -19,8 +19,6 @@ from bestarm_studies.linear_topm.settings import HEURISTIC, RANDOM, experiment, 
 N_FEATURES, N_ARMS, N_BEST = 10, 30, 3  # of the growth experiments, where the other size varies
 ARMS, FEATURES = (4, 10, 30, 100, 300, 1000), (5, 20, 40)
 LEVELS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)  # of misspecification, in units of reward
-
-
 _compared = partial(named_algorithms, "m-LinGapE (greedy)", "LinGIFA (largest var.)", "LUCB (largest var.)")
 
 
@@ -65,22 +63,11 @@ def _real(title: str, name: str, *, as_it_is: bool, **settings: Any) -> Experime
     )
 
 
-def _each_m() -> Experiment:
-    series = {
-        f"{name}, m = {m}": named_algorithms(name, n_best=m, epsilon=0.01, **HEURISTIC)[name]
-        for name in ("m-LinGapE (optimized)", "LinGIFA (largest var.)")
-        for m in range(1, 10)
-    }
-    profiles: dict[Profile, Scale] = {"smoke": Scale(2, max_pulls=5000), "laptop": Scale(40), "paper": Scale(500)}
-    return experiment(
-        "random linear instance, K = 10, N = 5, ε = 0.01, heuristic threshold",
-        RANDOM,
-        series,
-        profiles=profiles,
-        block=40,
-    )
-
-
+_EACH_M = {
+    f"{name}, m = {m}": named_algorithms(name, n_best=m, epsilon=0.01, **HEURISTIC)[name]
+    for name in ("m-LinGapE (optimized)", "LinGIFA (largest var.)")
+    for m in range(1, 10)
+}
 _ARTISTS: dict[str, Any] = {"n_best": 4, "epsilon": 0.05}
 _ARTISTS_103 = partial(_real, "Last.fm, 103 artists, N = 8, m = 4, ε = 0.05", "lastfm-103", **_ARTISTS)
 _ARTISTS_50 = partial(_real, "Last.fm, 50 artists, N = 7, m = 4, ε = 0.05", "lastfm-50", **_ARTISTS)
@@ -129,7 +116,13 @@ EXPERIMENTS: dict[str, Experiment | Computation] = {
     "real_artists_50_true": _ARTISTS_50(as_it_is=True),
     "real_drugs_linear": _TEN_DRUGS(as_it_is=False),
     "real_drugs_deviated": _TEN_DRUGS(as_it_is=True),
-    "each_m": _each_m(),
+    "each_m": experiment(
+        "random linear instance, K = 10, N = 5, ε = 0.01, heuristic threshold",
+        RANDOM,
+        _EACH_M,
+        profiles={"smoke": Scale(2, max_pulls=5000), "laptop": Scale(40), "paper": Scale(500)},
+        block=40,
+    ),
     "growth_times": Computation(
         "time of a pull, two levels of means, N = 10, m = 3, gap 1",
         partial(pull_times, cells={n_arms: (_instance(n_arms, N_FEATURES), _growing(n_arms)) for n_arms in ARMS}),

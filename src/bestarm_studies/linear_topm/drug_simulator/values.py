@@ -19,6 +19,11 @@ from bestarm_studies.linear_topm.drug_simulator.log_check import (
     n_rewards_met,
 )
 
+RANKS = (1, 2, 5, 10)
+TEN, ALL, CHOSEN = "the ten drugs of the paper", "all labelled drugs", "five best AE, five worst PC of each table"
+RECORDED, SIMULATED, HELD = "scoring, recorded", "scoring, simulated", "scoring, genes of the drug held"
+BASELINE, AS_PRINTED, SIGNED = "baseline, values", "baseline, direction 0 and 1", "baseline, direction -1 and 1"
+
 
 def streams(n_tables: int, seed: int) -> Streams:
     """Return the random numbers of the tables: table r is the same whatever their number."""
@@ -55,12 +60,6 @@ def _rows(data: DrugData, tables: FloatArray) -> pd.DataFrame:
     )
     rows = columns.iloc[drug].reset_index(drop=True)
     return rows.assign(replication=table, patient=patient, reward=tables.ravel())
-
-
-RANKS = (1, 2, 5, 10)
-TEN, ALL, CHOSEN = "the ten drugs of the paper", "all labelled drugs", "five best AE, five worst PC of each table"
-RECORDED, SIMULATED, HELD = "scoring, recorded", "scoring, simulated", "scoring, genes of the drug held"
-BASELINE, AS_PRINTED, SIGNED = "baseline, values", "baseline, direction 0 and 1", "baseline, direction -1 and 1"
 
 
 def mean_scores(rows: pd.DataFrame) -> tuple[FloatArray, FloatArray]:
@@ -122,7 +121,7 @@ def hit_ratio_values(data: DrugData, rows: pd.DataFrame, seed: int) -> pd.DataFr
     table = []
     for (series, convention), ratios in found.items():
         for rank, values in zip(RANKS, ratios.T, strict=True):
-            mean, low, high = mean_interval(pd.Series(values)) if len(values) > 1 else (float(values[0]), None, None)
+            mean, low, high = mean_interval(pd.Series(values))
             line = {"panel": "hit ratios", "series": series, "x": rank, "statistic": "hit ratio", "value": mean}
             table.append(line | {"low": low, "high": high, "n": len(values), "convention": convention})
     return pd.DataFrame(table)
@@ -135,7 +134,7 @@ def reward_values(data: DrugData, rows: pd.DataFrame, profile: str, seed: int) -
     ten = rows[rows["in_paper"]]
     for (convention, series), group in ten.groupby(["convention", "series"], sort=False):
         by_table = group.groupby("replication")["reward"].mean()
-        mean, low, high = mean_interval(by_table) if len(by_table) > 1 else (float(by_table.iloc[0]), None, None)
+        mean, low, high = mean_interval(by_table)
         panel = {"as_coded": "recorded", "as_written": "simulated"}[str(convention)]
         base = {"panel": panel, "series": series, "convention": convention, "n": len(by_table)}
         table.append(base | {"statistic": "mean", "value": mean, "low": low, "high": high})
@@ -147,9 +146,9 @@ def reward_values(data: DrugData, rows: pd.DataFrame, profile: str, seed: int) -
             if convention == "as_coded" and series != TEN:
                 continue
             base = {"panel": "separation", "series": series, "convention": convention, "n": len(gaps)}
-            table.append(base | {"statistic": "mean", "value": gaps.mean()})
+            mean, low, high = mean_interval(gaps)
+            table.append(base | {"statistic": "mean", "value": mean, "low": low, "high": high})
             if len(gaps) > 1:
-                table[-1] |= dict(zip(("low", "high"), mean_interval(gaps)[1:], strict=True))
                 table.append(base | {"statistic": "standard deviation", "value": gaps.std(ddof=1)})
                 table.append(base | {"statistic": "maximum", "value": gaps.max()})
     values = pd.concat([pd.DataFrame(table), hit_ratio_values(data, rows, seed)], ignore_index=True)

@@ -118,6 +118,8 @@ _SERIES_LINGAME = {
 } | topm.with_changes("LinGame", _LINGAME, _LINGAME_CHANGES)
 _LARGE = topm.scales(2, 100, 500)  # up to 10^5.5 pulls a run at π/12, up to 10^6.3 of LUCB on the hard instance
 _LARGE["smoke"] = replace(_LARGE["smoke"], max_pulls=4000)
+_both = partial(_audit, conventions=topm.BOTH)
+_HEURISTIC_CLASSIC = topm.classic_series(**topm.HEURISTIC)
 EXPERIMENTS = {
     "audit_fig1a": _audit(_TITLE_A, topm.PI_6, _SERIES_A),
     "audit_fig1b": _audit(_TITLE_B, topm.HARD, _SERIES_B),
@@ -137,25 +139,14 @@ EXPERIMENTS = {
     ),
     "audit_gain": _audit(_TITLE_A, topm.PI_6, _SERIES_GAIN),
     "audit_lingame": _audit(_TITLE_B, topm.HARD, _SERIES_LINGAME),
-    "audit_initial": _audit(_TITLE_A, topm.PI_6, _SERIES_INITIAL, conventions=topm.BOTH),
-    "audit_heuristic_a": _audit(
-        "Figure 1(a) with the heuristic threshold",
-        topm.PI_6,
-        topm.classic_series(**topm.HEURISTIC),
-        conventions=topm.BOTH,
-    ),
-    "audit_heuristic_b": _audit(
+    "audit_initial": _both(_TITLE_A, topm.PI_6, _SERIES_INITIAL),
+    "audit_heuristic_a": _both("Figure 1(a) with the heuristic threshold", topm.PI_6, _HEURISTIC_CLASSIC),
+    "audit_heuristic_b": _both(
         "Figure 1(b) with the heuristic threshold",
         topm.HARD,
         {name: replace(_ONE[name], threshold="heuristic") for name in (LINGAPE, LINGIFA_GREEDY)},
-        conventions=topm.BOTH,
     ),
-    "audit_heuristic_2a": _audit(
-        "Figure 2(a) with the heuristic threshold",
-        topm.PI_3,
-        topm.classic_series(**topm.HEURISTIC),
-        conventions=topm.BOTH,
-    ),
+    "audit_heuristic_2a": _both("Figure 2(a) with the heuristic threshold", topm.PI_3, _HEURISTIC_CLASSIC),
     "audit_fig2a": _audit(
         "Figure 2(a): K = 4, m = 2, ω = π/3", topm.PI_3, {name: _TWO[name] for name in (LINGAPE, LARGEST)}
     ),

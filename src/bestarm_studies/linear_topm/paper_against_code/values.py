@@ -32,8 +32,7 @@ def deviation_values(rows: Rows, profile: str) -> pd.DataFrame:
     for panel, name in OF_INSTANCE.items():
         frames += [_ratios(rows[name], panel=panel, profile=profile), error_values(rows[name], panel, profile)]
     mine = rows["audit_lingame"]
-    alone = {"LinGame": single_changes(mine)["LinGame"]}
-    frames.append(_ratios(mine, panel="1(b)", profile=profile, lines=alone))
+    frames.append(_ratios(mine, panel="1(b)", profile=profile, lines={"LinGame": single_changes(mine)["LinGame"]}))
     return pd.concat(frames, ignore_index=True)
 
 

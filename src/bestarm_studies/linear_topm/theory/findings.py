@@ -135,17 +135,15 @@ def bound_values(
 def event_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:
     """Return the distributions of the largest error of a gap in units of its width, one panel for each instance."""
     panels = list(dict.fromkeys(values["panel"]))
-    heights = [
-        values[values["panel"].isin(pair)]["series"].nunique() for pair in zip(panels[::2], panels[1::2], strict=True)
-    ]
+    pairs = zip(panels[::2], panels[1::2], strict=True)
+    heights = [values[values["panel"].isin(pair)]["series"].nunique() for pair in pairs]
     size = wide(1, 0.24 * sum(heights) + 0.75 * len(heights))
     figure, axes = plt.subplots(len(heights), 2, figsize=size, squeeze=False, sharex=True, height_ratios=heights)
     for axis, panel in zip(axes.flat, panels, strict=True):
         mine = values[values["panel"] == panel]
         draw_quantiles(axis, mine, list(dict.fromkeys(mine["series"])))
         axis.axvline(1.0, color="0.3", ls="--", lw=1.0)
-        axis.set_title(f"{panel} (n = {mine['n'].iloc[0]})")
-        axis.set_xlim(0.0, 1.1 * values["value"].max())
+        axis.set(title=f"{panel} (n = {mine['n'].iloc[0]})", xlim=(0.0, 1.1 * values["value"].max()))
     for axis in axes[-1]:
         axis.set_xlabel("largest error of a gap / its width")
     handles = [
@@ -187,8 +185,7 @@ def bound_figure(
         right.hlines(places, mine["low"], mine["high"], color=colour, lw=1.2, zorder=2)
         right.plot(mine["value"], places, marker, color=colour, mec="black", mew=0.5, ls="", zorder=3)
     right.set_yticks(range(len(headings)), list(headings.values()))
-    right.set(ylim=(len(headings) - 0.5, -0.5), xlabel="bound / pulls of a run")
-    right.set_xlim(left=0.0)
+    right.set(ylim=(len(headings) - 0.5, -0.5), xlim=(0.0, None), xlabel="bound / pulls of a run")
     right.grid(axis="y", visible=False)
     right.grid(axis="x", visible=True)
     right.set_title("how many times the bound exceeds a run")

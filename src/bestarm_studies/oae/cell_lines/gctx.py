@@ -40,7 +40,6 @@ def read_gctx(path: Path, signatures: Sequence[str], genes: Sequence[str]) -> ND
 
 
 def _places(path: Path, there: np.ndarray, wanted: Sequence[str], kind: str) -> np.ndarray:
-    """Return where each wanted name stands."""
     place = {(name.decode() if isinstance(name, bytes) else str(name)): number for number, name in enumerate(there)}
     if missing := [name for name in wanted if name not in place]:
         raise ValueError(f"{path} lacks {len(missing)} of {len(wanted)} {kind}s, the first is {missing[0]!r}.")

@@ -30,6 +30,20 @@ from bestarm_objectives.autoencoder.training import Coding, Embedding, scaled, t
 from bestarm_studies.oae.cell_lines.gctx import read_gctx
 from bestarm_studies.oae.landscapes import DrawnArms
 
+SIZES = {"VCAP": 14602, "HA1E": 10487, "MCF7": 6638, "A375": 10033}  # signatures of each line (Subramanian and others)
+LINES = tuple(SIZES)
+GENES = (
+    "AURKB", "BIRC5", "CCNB2", "CCNE2", "CDC20", "CDC45", "CDK1", "CENPE", "GMNN", "KIF2C", "LBR", "NCAPD2", "NUSAP1",
+    "PCNA", "PSRC1", "RFC2", "RPA2", "SMC4", "STMN1", "TOP2A", "UBE2C", "UBR7", "USP1",
+)  # fmt: skip
+DATA_FILES = ()  # none is in the registry
+ADDRESS = "https://ftp.ncbi.nlm.nih.gov/geo/series/GSE92nnn/GSE92742/suppl/"
+FOLDER = "l1000"
+SIGNATURE_TABLE = "GSE92742_Broad_LINCS_sig_info.txt"
+GENE_TABLE = "GSE92742_Broad_LINCS_gene_info.txt"
+MATRIX = "GSE92742_Broad_LINCS_Level5_COMPZ.MODZ_n473647x12328.gctx"
+HAIRPIN = "trt_sh"  # the type of a perturbation by one hairpin
+
 
 def kept(
     name: str, key: str, modules: Sequence[str], compute: Callable[[], dict[str, FloatArray]]
@@ -53,14 +67,6 @@ def kept(
     return found
 
 
-SIZES = {"VCAP": 14602, "HA1E": 10487, "MCF7": 6638, "A375": 10033}  # signatures of each line (Subramanian and others)
-LINES = tuple(SIZES)
-GENES = (
-    "AURKB", "BIRC5", "CCNB2", "CCNE2", "CDC20", "CDC45", "CDK1", "CENPE", "GMNN", "KIF2C", "LBR", "NCAPD2", "NUSAP1",
-    "PCNA", "PSRC1", "RFC2", "RPA2", "SMC4", "STMN1", "TOP2A", "UBE2C", "UBR7", "USP1",
-)  # fmt: skip
-
-
 def proliferation(signatures: FloatArray, symbols: Sequence[str]) -> FloatArray:
     """Return the mean of the 23 genes of Subramanian and others in each signature, shape (n_arms,).
     ``signatures`` are changes of expression, shape (n_arms, n_genes); ``symbols`` name their genes."""
@@ -68,15 +74,6 @@ def proliferation(signatures: FloatArray, symbols: Sequence[str]) -> FloatArray:
     if missing := [gene for gene in GENES if gene not in place]:
         raise ValueError(f"the reward needs the genes of Appendix F; there is no {', '.join(missing)}.")
     return np.asarray(signatures[:, [place[gene] for gene in GENES]].mean(axis=1, dtype=np.float64))
-
-
-DATA_FILES = ()  # none is in the registry
-ADDRESS = "https://ftp.ncbi.nlm.nih.gov/geo/series/GSE92nnn/GSE92742/suppl/"
-FOLDER = "l1000"
-SIGNATURE_TABLE = "GSE92742_Broad_LINCS_sig_info.txt"
-GENE_TABLE = "GSE92742_Broad_LINCS_gene_info.txt"
-MATRIX = "GSE92742_Broad_LINCS_Level5_COMPZ.MODZ_n473647x12328.gctx"
-HAIRPIN = "trt_sh"  # the type of a perturbation by one hairpin
 
 
 class Files(NamedTuple):

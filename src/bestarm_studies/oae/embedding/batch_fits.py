@@ -17,6 +17,14 @@ from bestarm_lab.figures.styles import Style
 from bestarm_lab.figures.values import summarise
 from bestarm_studies.oae.network_fits import Maker, class_name
 
+# from the group that the others tell least of to that of which they tell most: ever darker
+GROUP_STYLES = tuple(
+    Style(colour, marker)
+    for colour, marker in zip(
+        ("#B8A100", "#E07B39", "#C8447E", "#7B3FA0", "#2F5DA8", "#0B2A4A"), ("o", "s", "^", "D", "v", "P"), strict=True
+    )
+)
+
 
 def random_orders(label: str, replications: int, n_arms: int, seed: int) -> IntArray:
     """Return the order in which random batches see the arms, shape (R, n_arms)."""
@@ -95,15 +103,6 @@ def batch_fit_rows(
         for name, make in problems.items()
     )
     return pd.concat(frames, ignore_index=True).assign(convention="as_written")
-
-
-# from the group that the others tell least of to that of which they tell most: ever darker
-GROUP_STYLES = tuple(
-    Style(colour, marker)
-    for colour, marker in zip(
-        ("#B8A100", "#E07B39", "#C8447E", "#7B3FA0", "#2F5DA8", "#0B2A4A"), ("o", "s", "^", "D", "v", "P"), strict=True
-    )
-)
 
 
 def held_out_values(rows: pd.DataFrame, likeness: pd.DataFrame, profile: str) -> pd.DataFrame:

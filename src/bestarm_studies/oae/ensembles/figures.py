@@ -12,6 +12,9 @@ from bestarm_lab.figures.values import paired_effects, summarise
 from bestarm_studies.oae.figures import _log_ticks, two_lines
 from bestarm_studies.oae.first_hits import first_hits, shared_rounds, until_found, without_broken
 
+OBJECTIVES = {"MaxOpt": Style("#B7340A", "o", "-."), "HingePNorm": Style("#6057B2", "s", DOTS)}
+SIMILAR = (0.8, 1.25)  # ratios that a claim of similarity allows
+
 
 def objective_ratios(
     sets: Mapping[str, pd.DataFrame], objectives: Sequence[str], strengths: Sequence[float], profile: str
@@ -38,10 +41,6 @@ def optimistic_shares(sets: Mapping[str, pd.DataFrame], profile: str) -> pd.Data
         known = until_found(rows).dropna(subset="optimistic").assign(optimistic=lambda r: r["optimistic"].astype(float))
         frames.append(summarise(known, {"optimistic": ("optimistic", "mean")}, panel=name, profile=profile))
     return pd.concat(frames, ignore_index=True).assign(low=np.nan, high=np.nan)
-
-
-OBJECTIVES = {"MaxOpt": Style("#B7340A", "o", "-."), "HingePNorm": Style("#6057B2", "s", DOTS)}
-SIMILAR = (0.8, 1.25)  # ratios that a claim of similarity allows
 
 
 def objectives_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> Figure:

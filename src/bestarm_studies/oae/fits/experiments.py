@@ -9,16 +9,7 @@ from bestarm_studies.oae.experiments import BICYCLES
 from bestarm_studies.oae.fits.set_sizes import size_rows
 from bestarm_studies.oae.landscapes import LANDSCAPES, landscape
 from bestarm_studies.oae.network_fits import fit_rows
-from bestarm_studies.oae.series import (
-    DEFAULT_BIAS,
-    LARGE,
-    LEARNING_RATES,
-    LINEAR,
-    LOOKED_AT,
-    MIDDLE,
-    SMALL,
-    WHOLE_FITS,
-)
+from bestarm_studies.oae.series import DEFAULT_BIAS, LARGE, LEARNING_RATES, LINEAR, LOOKED_AT, MIDDLE, SMALL, WHOLE_FITS
 from bestarm_studies.oae.uci_sets import UCI_SETS, stand_in_uci_instance, uci_instance
 
 TABLES = (*BICYCLES, "BlogFeedback")

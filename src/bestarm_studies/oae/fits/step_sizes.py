@@ -65,8 +65,7 @@ def capacity_table(errors: pd.DataFrame) -> pd.DataFrame:
 def rates_after(rows: pd.DataFrame, steps: Sequence[int], *, on_lines: bool = False) -> pd.DataFrame:
     """Return `chosen_rates` after each number of steps that the rows have, with the column ``steps``."""
     asked = [last for last in steps if (rows["x"] == last).any()] or [rows["x"].max()]
-    found = [chosen_rates(rows[rows["x"] <= last], on_lines=on_lines).assign(steps=last) for last in asked]
-    return pd.concat(found)
+    return pd.concat(chosen_rates(rows[rows["x"] <= last], on_lines=on_lines).assign(steps=last) for last in asked)
 
 
 def rate_table(rates: pd.DataFrame) -> pd.DataFrame:

@@ -40,11 +40,11 @@ def chance(name: str, convention: str, acquired: float) -> tuple[float, float, f
     return float(law.mean() / hits), float(low / hits), float(high / hits)
 
 
-def _final(rows: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Return one column after the last batch, runs by series; random genes by their law, and the suite's mean."""
+def final_hit_ratio(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
+    """Return the hit ratio after the last batch, runs by series; random genes by their law, and the suite's mean."""
     last = last_rows(rows)
-    table = last.pivot(index="replication", columns="series", values=column).astype(np.float64)
-    if RANDOM in table and column == "hit_ratio" and (rows["data"] == "real").all():
+    table = last.pivot(index="replication", columns="series", values="hit_ratio").astype(np.float64)
+    if RANDOM in table and (rows["data"] == "real").all():
         first = last.iloc[0]
         table[RANDOM] = chance(str(first["name"]), str(first["convention"]), float(first["pulls"]))[0]
     if set(SUITE) <= set(table):
@@ -52,15 +52,9 @@ def _final(rows: pd.DataFrame, column: str) -> pd.DataFrame:
     return table
 
 
-def final_hit_ratio(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
-    """Return the hit ratio after the last batch."""
-    return _final(rows, "hit_ratio")
-
-
 def from_printed(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
     """Return the hit ratio after the last batch minus the one that the paper prints for the screen and search."""
-    table = _final(rows, "hit_ratio")
-    name = str(rows["name"].iloc[0])
+    table, name = final_hit_ratio(rows, test), str(rows["name"].iloc[0])
     return pd.DataFrame({series: table[series] - printed[name] for series, printed in PRINTED.items()})
 
 

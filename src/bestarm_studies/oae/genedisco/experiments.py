@@ -50,6 +50,7 @@ SUITE = {
     "KMeans": _search("KMeans", acquisition="k_means"),
     "AdversarialBIM": _search("AdversarialBIM", acquisition="adversarial"),
 }
+_SMOKE = {"rounds": 3, "epochs": 3, "passes": 8}
 
 
 def switches(name: str) -> dict[str, Any]:
@@ -66,9 +67,6 @@ def switches(name: str) -> dict[str, Any]:
     )
 
 
-_SMOKE = {"rounds": 3, "epochs": 3, "passes": 8}
-
-
 def _scales(runs: int = RUNS, many: int = MANY_RUNS, laptop: Mapping[str, Any] | None = None) -> dict[Profile, Scale]:
     return {
         "smoke": Scale(2, settings=_SMOKE, vary={"name": ["IFNg"]}),
@@ -78,37 +76,27 @@ def _scales(runs: int = RUNS, many: int = MANY_RUNS, laptop: Mapping[str, Any] |
 
 
 _on_screens = partial(Experiment, vary={"name": SCREENS}, metrics=METRICS, every=EVERY, block=4)
-_groups = partial(gene_screen, source="DepMap groups")
+_on_groups = partial(_on_screens, problem=partial(gene_screen, source="DepMap groups"))
+_EFFECTS, _FEW = "GeneDisco on DepMap group effects", _scales(FEW_RUNS, SOME_RUNS)
+_CODED: dict[str, Any] = {"conventions": ("as_coded",), "profiles": _FEW}
 EXPERIMENTS: dict[str, Experiment | Computation] = {
-    "genedisco": _on_screens(
-        title="GeneDisco on DepMap group effects: the paper's table, and controls",
-        problem=_groups,
-        series={**TABLE, **CONTROLS},
-        profiles=_scales(),
+    "genedisco": _on_groups(
+        title=f"{_EFFECTS}: the paper's table, and controls", series={**TABLE, **CONTROLS}, profiles=_scales()
     ),
-    "genedisco_coded": _on_screens(
-        title="GeneDisco on DepMap group effects: the paper's table and controls with all faults of the code",
-        problem=_groups,
+    "genedisco_coded": _on_groups(
+        title=f"{_EFFECTS}: the paper's table and controls with all faults of the code",
         series={**TABLE, **CONTROLS},
-        conventions=("as_coded",),
-        profiles=_scales(FEW_RUNS, SOME_RUNS),
+        **_CODED,
     ),
     "genedisco_today": _on_screens(
         title="GeneDisco on DepMap group means: the benchmark as it runs today",
         problem=partial(todays_screen),
         series=OF_BENCHMARK,
-        conventions=("as_coded",),
-        profiles=_scales(FEW_RUNS, SOME_RUNS),
+        **_CODED,
     ),
-    "genedisco_suite": _on_screens(
-        title="GeneDisco on DepMap group effects: the benchmark's other acquisitions",
-        problem=_groups,
-        series=SUITE,
-        profiles=_scales(FEW_RUNS, SOME_RUNS),
-    ),
-    "genedisco_faults": _on_screens(
-        title="GeneDisco on DepMap group effects: each fault of the authors' code alone",
-        problem=_groups,
+    "genedisco_suite": _on_groups(title=f"{_EFFECTS}: the benchmark's other acquisitions", series=SUITE, profiles=_FEW),
+    "genedisco_faults": _on_groups(
+        title=f"{_EFFECTS}: each fault of the authors' code alone",
         series=switches("OAE"),
         profiles=_scales(many=SOME_RUNS, laptop={"name": SIGNAL}),
     ),

@@ -29,6 +29,21 @@ TEMPERATURE = 0.9
 _FLOOR = 1e-7
 K_MEANS_ROUNDS = 20
 BIM_CANDIDATES, BIM_STEP, BIM_REACH, BIM_STEPS, BIM_PASSES = 100, 0.05, 0.35, 1000, 100
+ACQUISITIONS = (
+    "top_uncertain",
+    "soft_uncertain",
+    "optimistic",
+    "optimistic_absolute",
+    "mean",
+    "margin",
+    "core_set",
+    "badge",
+    "k_means",
+    "adversarial",
+)
+FOLD = 5  # one of so many observations is held out of the training
+PENALTIES = np.logspace(-2, 4, 25)
+UNITS_OF_APPLICATION = 16  # its class has 32 by default, and its application asks for these
 
 
 def scores_of(acquisition: str, passes: Passes) -> SingleArray | None:
@@ -144,23 +159,6 @@ def adversarial_distances(
 def nearest_to_boundary(distances: NDArray[np.float32], size: int) -> IntArray:
     """Return the places with the smallest displacements."""
     return np.argsort(distances, kind="stable")[:size].astype(np.int64)
-
-
-ACQUISITIONS = (
-    "top_uncertain",
-    "soft_uncertain",
-    "optimistic",
-    "optimistic_absolute",
-    "mean",
-    "margin",
-    "core_set",
-    "badge",
-    "k_means",
-    "adversarial",
-)
-FOLD = 5  # one of so many observations is held out of the training
-PENALTIES = np.logspace(-2, 4, 25)
-UNITS_OF_APPLICATION = 16  # its class has 32 by default, and its application asks for these
 
 
 @dataclass(frozen=True)

@@ -22,15 +22,6 @@ from bestarm_lab.datasets.registry import DataDamaged, DataUnavailable, fetch
 from bestarm_lab.paths import data_mirror
 
 SYMBOLS_FILE = "hgnc-outdated-symbols"
-
-
-def renamed(symbols: Sequence[str]) -> list[str]:
-    """Return current symbols; a symbol that is in use is kept.
-    The benchmark goes further and renames symbols that are in use for one gene where they are an alias of another."""
-    known = approved_symbols(fetch(SYMBOLS_FILE))
-    return [known.get(symbol, symbol) for symbol in symbols]
-
-
 SCREENS = ("IFNg", "IL2", "NK", "SARS-CoV-2")
 SCREEN_FILES = (
     "genedisco-ifng-donor-1",
@@ -41,6 +32,17 @@ SCREEN_FILES = (
     "genedisco-sarscov2",
     SYMBOLS_FILE,
 )
+GROUPS_FILE = "depmap-group-effects"
+OLD_NAMES_FILE = "depmap-expression-19q2"
+ACHILLES_PATH = "depmap/Achilles_gene_effect.csv"
+ACHILLES_SIZE = (808, 18119)  # cell lines, genes
+
+
+def renamed(symbols: Sequence[str]) -> list[str]:
+    """Return current symbols; a symbol that is in use is kept.
+    The benchmark goes further and renames symbols that are in use for one gene where they are an alias of another."""
+    known = approved_symbols(fetch(SYMBOLS_FILE))
+    return [known.get(symbol, symbol) for symbol in symbols]
 
 
 def _read(name: str, columns: list[str], separator: str = "\t") -> pd.DataFrame:
@@ -90,12 +92,6 @@ def screen_target(name: str, *, misaligned: bool = False) -> pd.Series:
     if misaligned:
         return pd.Series(values.to_numpy(), index=values.index.sort_values())
     return values.sort_index()
-
-
-GROUPS_FILE = "depmap-group-effects"
-OLD_NAMES_FILE = "depmap-expression-19q2"
-ACHILLES_PATH = "depmap/Achilles_gene_effect.csv"
-ACHILLES_SIZE = (808, 18119)  # cell lines, genes
 
 
 def achilles_file() -> Path:

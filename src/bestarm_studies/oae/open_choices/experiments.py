@@ -59,8 +59,6 @@ class TriedObserver(BatchObserver):
 
 
 TRIED = partial(TriedObserver, until=SMALLEST_TAU)
-
-
 SIGMA = 0.3
 SHORTER: dict[str, Any] = {"rounds": 50, "steps": 1000}  # the profile laptop
 CHOICES: dict[str, tuple[str, dict[str, Any]]] = {
@@ -89,8 +87,7 @@ CHOICES: dict[str, tuple[str, dict[str, Any]]] = {
         {"problem": partial(noisy_landscape, sigma=SIGMA, evaluations=16), "observe": TRIED},
     ),
 }
-OPEN_CHOICES = {
+EXPERIMENTS = {
     f"open_{choice}": on_lines(title, SMALL, WITH_ENSEMBLE, **SHORTER, **changed)
     for choice, (title, changed) in CHOICES.items()
-}
-EXPERIMENTS = OPEN_CHOICES | OPEN_DESIGN
+} | OPEN_DESIGN

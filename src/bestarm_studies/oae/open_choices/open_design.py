@@ -24,7 +24,7 @@ from bestarm_lab.metrics import arm_count, rank, relative_regret
 from bestarm_studies.oae.experiments import BATCH, FOUND
 from bestarm_studies.oae.first_hits import first_hits, without_broken
 from bestarm_studies.oae.landscapes import HOLES, ISLAND, LANDSCAPES, Landscape, landscape, one_hill
-from bestarm_studies.oae.series import ENSEMBLES, FEW_RUNS, RUNS, SMALL, Group, Hidden
+from bestarm_studies.oae.series import ENSEMBLES, FEW_RUNS, RUNS, SMALL
 
 SUMMIT = 3.0  # of the one hill; the paper says so
 HILLS = {
@@ -33,6 +33,10 @@ HILLS = {
     "rivals": ((-8.0, 0.75), (-3.0, 0.85), (2.0, 0.80), (7.0, 1.00)),
 }
 _WIDTH = 0.9
+N_DRAWS, DESIGN_ROUNDS, N_ARMS = 60, 50, 1000
+QUANTILES = {"first_5": 0.05, "first_1": 0.01, "first_02": 0.002}
+QUANTILE = "quantile that is counted"
+QUANTILE_REASON = "The paper draws all quantiles and names none; every draw is read at each of these."
 
 
 @dataclass(frozen=True)
@@ -72,12 +76,6 @@ def open_landscape(
         gaps = ((top - far, top - near), (top + near, top + far))
     label = f"{name} {hole} {hills} x{width:g}"
     return OpenLandscape(label, plain.n_hills, gaps, plain.n_arms, width, scale, seed, plain.data, drawn)
-
-
-N_DRAWS, DESIGN_ROUNDS, N_ARMS = 60, 50, 1000
-QUANTILES = {"first_5": 0.05, "first_1": 0.01, "first_02": 0.002}
-QUANTILE = "quantile that is counted"
-QUANTILE_REASON = "The paper draws all quantiles and names none; every draw is read at each of these."
 
 
 @dataclass(frozen=True)
@@ -162,12 +160,8 @@ def drawn_levels(n_draws: int, choices: Mapping[str, Choice] = CHOICES) -> pd.Da
 
 def level_table() -> pd.DataFrame:
     """Return the choices with their levels and the reason for these, as text."""
-    lines = [
-        {"choice": choice.words, "levels": ", ".join(choice.levels), "why": choice.reason}
-        for choice in CHOICES.values()
-    ]
-    quantile = {"choice": QUANTILE, "levels": "5%, 1%, 0.2%", "why": QUANTILE_REASON}
-    return pd.DataFrame([*lines, quantile])
+    lines = [(choice.words, ", ".join(choice.levels), choice.reason) for choice in CHOICES.values()]
+    return pd.DataFrame([*lines, (QUANTILE, "5%, 1%, 0.2%", QUANTILE_REASON)], columns=["choice", "levels", "why"])
 
 
 def level_values() -> pd.DataFrame:
@@ -233,28 +227,23 @@ def run_lines(rows: pd.DataFrame) -> pd.DataFrame:
     return table.assign(round=np.uint8(n_rounds)).rename_axis("replication").reset_index()
 
 
-def _searches(title: str, hidden: Hidden, series: Group) -> RandomDesign:
-    """Return the searches of the landscapes in every draw, with one class of networks."""
-    few = {"steps": 10, "rounds": 4, "members": 2}
-    return RandomDesign(
-        title=title,
+_FEW = {"steps": 10, "rounds": 4, "members": 2}
+OPEN_DESIGN: dict[str, Experiment] = {
+    "design_10_5": RandomDesign(
+        title="Landscapes with every open choice drawn, NN 10-5",
         problem=partial(open_landscape),
         vary={"name": LANDSCAPES},
-        settings={"batch": BATCH, "hidden": hidden},
-        series=series,
+        settings={"batch": BATCH, "hidden": SMALL},
+        series=ENSEMBLES,
         observe=FOUND,
         metrics=(rank, arm_count, relative_regret),
         every=1,
         block=RUNS,
         profiles={
-            "smoke": Scale(2, settings=few, vary={"draw": range(2), "name": LANDSCAPES[-1:]}),
+            "smoke": Scale(2, settings=_FEW, vary={"draw": range(2), "name": LANDSCAPES[-1:]}),
             "laptop": Scale(FEW_RUNS, settings={"rounds": DESIGN_ROUNDS}),
             "paper": Scale(RUNS, settings={"rounds": DESIGN_ROUNDS}),  # what figures and tables have
         },
         n_draws=N_DRAWS,
     )
-
-
-OPEN_DESIGN: dict[str, Experiment] = {
-    "design_10_5": _searches("Landscapes with every open choice drawn, NN 10-5", SMALL, ENSEMBLES)
 }

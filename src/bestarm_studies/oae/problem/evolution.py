@@ -121,9 +121,7 @@ def evolution_figure(values: pd.DataFrame, *, title: str, setting: str = "") -> 
         model, pulled = mine[mine["statistic"] == "model"], mine[mine["statistic"] == "pulled"]
         axis.scatter(truth["x"], truth["value"], s=3, color="0.7", linewidths=0, label="all arms")
         axis.plot(model["x"], model["value"], color="#0072B2", label="model")
-        axis.plot(
-            pulled["x"], pulled["value"], ls="", marker="D", ms=4, mfc="#E69F00", mec="black", mew=0.4, label="tried"
-        )
+        axis.plot(pulled["x"], pulled["value"], "D", ms=4, mfc="#E69F00", mec="black", mew=0.4, label="tried")
         axis.set_title(f"MultiValleyOneDimHole, {name}")
     plt.setp([axes["0"], axes["4"], axes["6"]], ylabel="response")
     for axis in (axes["6"], axes["7"]):

@@ -26,15 +26,13 @@ def group_table(effects: GroupEffects, likeness: pd.DataFrame) -> pd.DataFrame:
 
 def likeness_values_of_groups(likeness: pd.DataFrame, profile: str) -> pd.DataFrame:
     """Return R2 of every group, x is its number of lines."""
-    columns = likeness[["panel", "series", "x", "value"]]
-    return as_values(columns, statistic="R2", profile=profile, n=1).assign(data=likeness["data"].iloc[0])
+    return as_values(likeness, statistic="R2", profile=profile)
 
 
 def schematic() -> Figure:
     """Return Figure 6 redrawn: from signatures of one line to a search in another."""
     figure, axis = plt.subplots(figsize=wide(1, 3.6))
-    axis.set_xlim(0, 10)
-    axis.set_ylim(0, 4.4)
+    axis.set(xlim=(0, 10), ylim=(0, 4.4))
     axis.set_axis_off()
     _box(axis, 0.1, 2.7, 1.9, 1.3, "VCAP signatures\n978 genes for each\nperturbation", "#DCE9F3")
     _box(axis, 2.7, 2.7, 2.0, 1.3, "encoder\n978, 1500, 300, 100", "#DCE9F3")

@@ -243,14 +243,10 @@ def wide_table(rows: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     counts = counts.assign(over=counts["wide"] / counts["batch"])
     cells = counts.groupby(["instance", "n_features", "epsilon"], sort=False)
     table = cells.agg(wide=("over", "max"), low=("low", "min"), high=("high", "max"), ratio=("ratio", "max"))
-    table = table.reset_index()
-    cell = [
-        f"{i}, d = {d}, ε = {e:g}" for i, d, e in table[["instance", "n_features", "epsilon"]].itertuples(index=False)
-    ]
     names = {"wide": "most wide pulls / b", "low": "dimension, at least", "high": "dimension, at most"}
     found = table[[*names, "ratio"]].rename(columns=names).astype(float).round(2)
-    found.insert(0, "cell", cell)
-    return found
+    found.insert(0, "cell", [f"{instance}, d = {d}, ε = {epsilon:g}" for instance, d, epsilon in found.index])
+    return found.reset_index(drop=True)
 
 
 def regret_figure(values: pd.DataFrame, panels: list[str], *, title: str, setting: str = "") -> Figure:
@@ -343,10 +339,8 @@ def misspecification(test: Test, tables: Rows) -> Decision:
     most ``ratio``, which is all that the theorem says."""
     rows = rows_as_written(test, tables)
     rates = misspecification_rates(rows)
-    exponents = []
-    for _, mine in rates[rates["rate"] > 0.0].groupby(["n_features", "batch"]):
-        if len(mine) > 1:
-            exponents.append(float(np.polyfit(np.log(mine["omega"]), np.log(mine["rate"]), 1)[0]))
+    cells = [mine for _, mine in rates[rates["rate"] > 0.0].groupby(["n_features", "batch"]) if len(mine) > 1]
+    exponents = [float(np.polyfit(np.log(mine["omega"]), np.log(mine["rate"]), 1)[0]) for mine in cells]
     worst = rates.sort_values("ratio_high").iloc[-1]
     span = f"{min(exponents):.2f} to {max(exponents):.2f}" if exponents else "not to be had"
     text = f"growth a round at most {worst['ratio']:.2f} (95% upper limit {worst['ratio_high']:.2f}) times ωb√d"

@@ -26,20 +26,9 @@ CHOSEN_FIRST: dict[str, partial[Any]] = {
     if name not in ("Greedy", "RandomBatch")
 }
 # d and epsilon: from those that one query solves to those that need many
-LINEAR_QUERIES = (
-    (2, 0.45),
-    (4, 0.2),
-    (10, 0.05),
-    (10, 0.09),
-    (20, 0.5),
-    (50, 0.25),
-    (50, 0.5),
-    (100, 0.1),
-    (100, 0.25),
-    (100, 0.5),
-    (200, 0.5),
-    (200, 0.75),
-)
+_ACCURACIES = {2: (0.45,), 4: (0.2,), 10: (0.05, 0.09), 20: (0.5,), 50: (0.25, 0.5)}
+_ACCURACIES |= {100: (0.1, 0.25, 0.5), 200: (0.5, 0.75)}
+LINEAR_QUERIES = [(d, epsilon) for d, epsilons in _ACCURACIES.items() for epsilon in epsilons]
 EXPERIMENTS: dict[str, Computation] = {
     "regret_sphere": Computation(
         title="regret of exact linear searches, random arms",

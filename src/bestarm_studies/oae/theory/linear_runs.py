@@ -28,6 +28,9 @@ from bestarm_studies.oae.landscapes import DrawnArms
 
 FREQUENCY = 40.0
 ROUNDING = 1e-8  # smaller differences of sums and distances are none
+RESAMPLES = 2000
+ORDER = ["Vanilla", "Seq", "DvD", "LogDet", "Greedy", "RandomBatch"]
+ORDER += ["Explore then commit", "Guess with a trace", "Mixing, norm known"]
 
 
 @njit(cache=True)
@@ -135,7 +138,6 @@ class RegretObserver(Observed):
     rounds: list[dict[str, FloatArray]] = field(default_factory=list)
 
     def start(self, arms: Arms, streams: Streams) -> BatchState:
-        """Start the policy."""
         self.rounds.clear()
         state: BatchState = super().start(arms, streams)
         return state
@@ -211,9 +213,6 @@ def rows_in_parallel(
     return pd.concat(frames, ignore_index=True).assign(convention="as_written", data="synthetic")
 
 
-RESAMPLES = 2000
-
-
 def rows_as_written(test: Test, tables: Rows) -> pd.DataFrame:
     names = test.get("experiments", [test.get("experiment")])
     rows = pd.concat([tables[name] for name in names], ignore_index=True)
@@ -227,7 +226,3 @@ def resampled_means(rows: pd.DataFrame, cells: Sequence[str], value: str) -> tup
     rng, n = np.random.default_rng(project_seed()), table.shape[1]
     weights = np.concatenate([np.ones((1, n)), rng.multinomial(n, np.full(n, 1.0 / n), RESAMPLES)]) / n
     return table.index.to_frame(index=False), weights @ table.to_numpy().T
-
-
-ORDER = ["Vanilla", "Seq", "DvD", "LogDet", "Greedy", "RandomBatch"]
-ORDER += ["Explore then commit", "Guess with a trace", "Mixing, norm known"]

@@ -17,6 +17,7 @@ from bestarm_lab.figures.values import as_values, summarise
 from bestarm_studies.oae.theory.linear_runs import ORDER, ROUNDING, rows_as_written, unit_vectors
 
 COMMIT, TRACE, MIXING = "Explore then commit", "Guess with a trace", "Mixing, norm known"
+Z95 = 1.959964
 
 
 def linear_queries(coordinates: FloatArray, epsilon: float) -> dict[str, IntArray]:
@@ -123,9 +124,6 @@ def query_rows(
     return pd.concat(frames, ignore_index=True).assign(convention="as_written", data="synthetic")
 
 
-Z95 = 1.959964
-
-
 def query_bounds(d: FloatArray, epsilon: FloatArray, kind: str) -> FloatArray:
     r"""Return lower bounds on the queries of a linear class, for dimensions and accuracies.
     "printed" is Lemma D.1: d for :math:`\epsilon<1/d`, otherwise :math:`\lceil d(1-\epsilon)\rceil`; "squared" is
@@ -208,7 +206,6 @@ def query_figure(values: pd.DataFrame, *, title: str) -> Figure:
     )
     draw_lines(axis, shown, ORDER, joined=False)
     axis.set_xticks(places, cells)
-    axis.set_xlabel("dimension d, and below it ε")
-    axis.set_ylabel("queries / printed bound (mean)")
+    axis.set(xlabel="dimension d, and below it ε", ylabel="queries / printed bound (mean)")
     legend_below(figure, ORDER)
     return headed(figure, title, runs_text(queries["n"]), "bars: 95% intervals; linear class on the unit ball")

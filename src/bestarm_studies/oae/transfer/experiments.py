@@ -23,6 +23,8 @@ from bestarm_studies.oae.experiments import FOUND, REWARDED, search
 from bestarm_studies.oae.first_hits import SMALLEST_TAU
 
 CUT: dict[str, Any] = {"steps": 1000, "members": 5}
+# of which the others tell least, of those nearest to halfway, and most
+THREE_GROUPS = (GROUPS[0], GROUPS[3], GROUPS[-1])
 
 
 @dataclass
@@ -86,10 +88,6 @@ def _searches(
 def on_groups(title: str, hidden: oae.Hidden, series: oae.Group, **given: Any) -> Experiment:
     """Return searches of groups of lines for what they need more than others."""
     return _searches(f"{title}, groups of DepMap", group_arms, GROUPS, GROUPS[0], hidden, series, **given)
-
-
-# of which the others tell least, of those nearest to halfway, and most
-THREE_GROUPS = (GROUPS[0], GROUPS[3], GROUPS[-1])
 
 
 def on_three_groups(title: str, hidden: oae.Hidden, series: oae.Group) -> Experiment:

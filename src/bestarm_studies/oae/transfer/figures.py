@@ -46,15 +46,12 @@ def group_values(searches: Mapping[str, Sequence[pd.DataFrame]], likeness: pd.Da
     at = likeness.set_index("panel")["value"]
     frames = []
     for panel, tables in searches.items():
-        seen: set[tuple[str, str]] = set()
-        for rows in tables:
-            for name, mine in rows.groupby("name", sort=False):
-                values = batches_until_top(mine, panel, profile, batch=BATCH, taus=(SMALLEST_TAU,))
-                values = values[[(name, s) not in seen for s in values["series"]]]
-                seen |= {(str(name), str(s)) for s in values["series"]}
-                values = values[values["statistic"].isin(["batches", "censored"])]
-                frames.append(values.assign(x=round(float(at[name]), 3), group=name))
-    return pd.concat(frames, ignore_index=True)
+        for name, mine in ((name, mine) for rows in tables for name, mine in rows.groupby("name", sort=False)):
+            values = batches_until_top(mine, panel, profile, batch=BATCH, taus=(SMALLEST_TAU,))
+            frames.append(values.assign(x=round(float(at[name]), 3), group=name))
+    found = pd.concat(frames, ignore_index=True)
+    found = found[found["statistic"].isin(["batches", "censored"])]  # what several tables have is of the first of them
+    return found.drop_duplicates(["panel", "group", "series", "statistic"], ignore_index=True)
 
 
 def group_figure(
@@ -95,9 +92,8 @@ def gain_values(searches: Mapping[str, pd.DataFrame], likeness: pd.DataFrame, pr
                 line = {"panel": panel, "series": name, "x": round(float(at[group]), 3), "group": group}
                 lines.append(line | {"value": 1.0 - ratio, "low": low, "high": high, "n": len(hits)})
     data = next(iter(searches.values()))["data"].iloc[0]
-    return as_values(pd.DataFrame(lines), statistic="gain", profile=profile).assign(
-        group=[str(line["group"]) for line in lines], data=data
-    )
+    table = pd.DataFrame(lines)
+    return as_values(table, statistic="gain", profile=profile, data=data).assign(group=table["group"])
 
 
 def earned_values(searches: Mapping[str, pd.DataFrame], likeness: pd.DataFrame, profile: str) -> pd.DataFrame:
@@ -107,8 +103,7 @@ def earned_values(searches: Mapping[str, pd.DataFrame], likeness: pd.DataFrame, 
     at = likeness.set_index("panel")["value"]
     frames = []
     for panel, rows in searches.items():
-        later = rows[rows["round"] > 1]
-        for name, mine in later.groupby("name", sort=False):
+        for name, mine in rows[rows["round"] > 1].groupby("name", sort=False):
             series = [str(s) for s in mine["series"].unique()]
             own = {s: {"": (s, s)} for s in series}
             beyond = {s: {"": (s, "Greedy")} for s in series if s != "Greedy"}

@@ -1,7 +1,6 @@
 """Fits of the plain searches that diverge: which share, in how many runs, when."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import pandas as pd
 
@@ -14,20 +13,14 @@ def divergence_values(sets: Mapping[str, pd.DataFrame], profile: str) -> pd.Data
     Rounds of all runs count, each until it has found an arm of the smallest quantile. Statistics ``share of fits``,
     ``runs`` and ``last round``, the batches before the last of them; x is missing, n the number of fits (of rounds,
     where several networks are fitted in one)."""
-    table: list[dict[str, Any]] = []
-    for name, rows in sets.items():
-        searched = until_found(rows)
-        searched = searched[
-            (searched["round"] > 1) & searched["diverged"].notna() & (searched["series"] != "RandomBatch")
-        ]
-        for series, mine in searched.groupby("series", sort=False):
-            beyond = mine["diverged"] > 0
-            line = {"panel": name, "series": series, "n": len(mine)}
-            table.append(line | {"statistic": "share of fits", "value": float(beyond.mean())})
-            table.append(line | {"statistic": "runs", "value": mine.loc[beyond, "replication"].nunique()})
-            last = int(mine.loc[beyond, "round"].max()) - 1 if beyond.any() else 0
-            table.append(line | {"statistic": "last round", "value": last})
-    return as_values(pd.DataFrame(table), profile=profile)
+    fits = pd.concat([until_found(rows).assign(panel=name) for name, rows in sets.items()], ignore_index=True)
+    fits = fits[(fits["round"] > 1) & fits["diverged"].notna() & (fits["series"] != "RandomBatch")]
+    beyond = fits["diverged"] > 0
+    fits = fits.assign(beyond=beyond, run=fits["replication"].where(beyond), last=(fits["round"] - 1).where(beyond, 0))
+    kinds = {"share of fits": ("beyond", "mean"), "runs": ("run", "nunique"), "last round": ("last", "max")}
+    found = fits.groupby(["panel", "series"], sort=False).agg(**kinds, n=("beyond", "size")).set_index("n", append=True)
+    table = found.rename_axis(columns="statistic").stack().reset_index().rename(columns={0: "value"})
+    return as_values(table, profile=profile)
 
 
 def divergence_table(values: pd.DataFrame) -> pd.DataFrame:

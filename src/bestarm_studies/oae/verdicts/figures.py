@@ -7,6 +7,12 @@ import pandas as pd
 from bestarm_lab.claims.verdicts import VERDICTS
 from bestarm_lab.figures.values import as_values
 
+_CLASSES = {"10_5": "NN 10-5", "100_10": "NN 100-10", "300_100": "NN 300-100", "linear": "linear"}
+_MADE = {"synthetic": "synthetic", "fitted": "fitted"}  # responses that are not those of a table
+_COMPARED = (
+    r"(?P<experiment>\w+?_(?P<hidden>10_5|100_10|300_100|linear))(?:: name = (?P<set>\w+))?, .* against (?P<rival>\w+)"
+)
+
 
 def verdict_counts(verdicts: pd.DataFrame) -> pd.DataFrame:
     """Return how many of the paper's own claims have each verdict, by what they were decided on."""
@@ -16,13 +22,6 @@ def verdict_counts(verdicts: pd.DataFrame) -> pd.DataFrame:
     on = on.mask(theirs["verdict"] == "not run", "not at all")
     counts = pd.crosstab(on, theirs["verdict"]).reindex(columns=[v for v in VERDICTS if v in set(theirs["verdict"])])
     return counts.rename_axis(columns=None).rename_axis("decided").reset_index()
-
-
-_CLASSES = {"10_5": "NN 10-5", "100_10": "NN 100-10", "300_100": "NN 300-100", "linear": "linear"}
-_MADE = {"synthetic": "synthetic", "fitted": "fitted"}  # responses that are not those of a table
-_COMPARED = (
-    r"(?P<experiment>\w+?_(?P<hidden>10_5|100_10|300_100|linear))(?:: name = (?P<set>\w+))?, .* against (?P<rival>\w+)"
-)
 
 
 def ratios_of_claims(comparisons: pd.DataFrame, identities: Mapping[str, str], profile: str) -> pd.DataFrame:
