@@ -241,11 +241,8 @@ def _rectangle(
             if "".join(parts[at : at + 1]).strip().casefold() == folded[at]:
                 said = f"{folded[at]!r} in the column {head[at]!r}, as the header of a second table has"
                 raise ValueError(f"{path}, line {line + skipped}: {said}; give each table its own file.")
-    if (
-        len(body) > 1
-        and not _has_names(head)
-        and all(len(parts) == len(head) + 1 and parts[-1].strip() for _, parts in body)
-    ):
+    longer = all(len(parts) == len(head) + 1 and parts[-1].strip() for _, parts in body)
+    if longer and len(body) > 1 and not _has_names(head):
         _refuse_other_layouts(path, rows[0][1], [parts for _, parts in body], separator)
         head = ["", *head]  # a header without a word for the names, as R writes it
         notes.append(f"{path.name}: the header has a field less than the rows, whose first one has the names.")

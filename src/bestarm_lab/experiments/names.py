@@ -29,6 +29,7 @@ WHOLE = "*"  # in place of a name: the whole module
 LOOSE = ""  # in place of a name: statements at the top of a module that define nothing
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _LIBRARIES = tuple({Path(p).resolve() for name, p in sysconfig.get_paths().items() if name.endswith("lib")})
+_parse = cache(ast.parse)  # nobody changes a tree, and `forget` need not read again what stayed as it was
 _SITES = {"site-packages", "dist-packages"}  # also of a user, or of another environment on the path
 
 
@@ -84,7 +85,7 @@ def names_of(name: str) -> Names:
     found = Names()
     if path is None:
         return found
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = _parse(path.read_text(encoding="utf-8"))
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             origin = _absolute(node, name, path)
