@@ -112,7 +112,9 @@ _PUBLIC = {
 }
 
 _EXTRAS = {  # what is not always installed
-    **{"torch": ("Torch", "networks"), "sklearn": ("scikit-learn", "sklearn"), "joblib": ("scikit-learn", "sklearn")}
+    "torch": ("Torch", "networks"),
+    "sklearn": ("scikit-learn", "sklearn"),
+    "joblib": ("scikit-learn", "sklearn"),
 }
 _NEEDED = {"bestarm.policies.networks": "torch", "bestarm.search.tuning": "sklearn"}  # by modules
 _PLACES = {  # of each public name its module, and its name there

@@ -114,10 +114,10 @@ class Candidates:
             return source
         results = [results] if isinstance(results, str) else results
         words = [words] if isinstance(words, str) else words
-        names = None if names is None else names_in(names, "names")
         notes: list[str] = []
         if (table := read_table(source, notes)) is not None:
-            return cls._of_table(table, notes, names, results, words)
+            return cls.of_table(table, notes, names, results, words)
+        names = None if names is None else names_in(names, "names")
         if isinstance(source, np.ma.MaskedArray) and np.ma.is_masked(source):
             raise ValueError("an array with a mask is no table of candidates; fill it, by NaN where nothing is known.")
         of_others = source is None or hasattr(source, "columns")  # whose names an array would lack
@@ -132,16 +132,17 @@ class Candidates:
         return cls(tuple(labels), pd.DataFrame(np.array(arms.features, dtype=np.float64), columns=columns))
 
     @classmethod
-    def _of_table(
+    def of_table(
         cls,
         table: Table,
         notes: list[str],
-        names: list[str] | None,
-        results: Sequence[str] | None,
-        words: Sequence[str],
+        names: Sequence[Any] | None = None,
+        results: Sequence[str] | None = None,
+        words: Sequence[str] = (),
         phenotypes: str | None = None,
     ) -> Candidates:
         """Return the candidates of a table, or genes without phenotypes; what was done is added to notes."""
+        names = None if names is None else names_in(names, "names")
         header, where, word = table.header, table.where, "candidate" if phenotypes is None else "gene"
         first, also = () if phenotypes is None else GENES, named_columns(phenotypes or "", header)
         if names is None and table.named and (again := find_column(header, NAMES[:1])) is not None:
@@ -404,7 +405,7 @@ def _same_word(told: str, known: str) -> bool:
 
 def read_features(path: str | Path, notes: list[str], phenotypes: str = "", words: Sequence[str] = ()) -> Candidates:
     """Return the genes of a file and what describes them, columns of phenotypes left out; notes say what was done."""
-    found = Candidates._of_table(read_table_file(Path(path), notes), notes, None, None, words, phenotypes)
+    found = Candidates.of_table(read_table_file(Path(path), notes), notes, words=words, phenotypes=phenotypes)
     if len(found.names) < 2:
         raise ValueError(f"{path} has 1 gene; a search needs at least two.")
     if not found.varies.any():

@@ -61,7 +61,7 @@ def matched(
         raise ValueError(f"{file}: none of its genes ({listed(lost)}) has features; name genes alike in both tables.")
     if lost:
         notes.append(f"{file}: {len(lost)} genes have no features and are left out ({listed(lost)}).")
-        if near := sorted({*look_alikes([*genes, *lost])} - {*look_alikes(genes)}):
+        if near := look_alikes(lost, genes):
             notes.append(f"{file}: genes that look alike, of which one has features: {listed(near)}; correct them.")
     return [found.get(name) for name in names]
 

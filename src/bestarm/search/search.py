@@ -420,9 +420,13 @@ class Search:
         """Add candidates, with the same columns as the others; batches asked before stay as they were."""
         with self._locked("has a fixed list of arms"):
             known = self._candidates.table.select_dtypes(exclude=np.float64).columns
-            table = read_table(more, []) if not isinstance(more, Candidates) else None
-            words = [column for column in (table.header if table else ()) if column in known]
-            self._candidates = self._candidates.joined(Candidates.of(more, names, words=words))
+            notes: list[str] = []
+            if (table := read_table(more, notes)) is None:
+                made = Candidates.of(more, names)
+            else:
+                words = [column for column in table.header if column in known]
+                made = Candidates.of_table(table, notes, names, words=words)
+            self._candidates = self._candidates.joined(made)
             self._views, self._status.whole_batch_waits = {}, False
 
     def with_policy(self, policy: Any, **settings: Any) -> Search:

@@ -123,10 +123,7 @@ def unknown_names(names: Sequence[str], there: Iterable[str], alike: bool = Fals
     """Refuse names of no candidate, with ``alike`` only those that look like one, and say which one that is."""
     known = there if isinstance(there, Container) else set(there)
     if unknown := [name for name in dict.fromkeys(names) if name not in known]:
-        spellings: dict[str, str] = {}
-        for name in there:
-            spellings.setdefault(_folded(name), name)
-        near = [(name, spellings[_folded(name)]) for name in unknown if _folded(name) in spellings]
+        near = _alike(unknown, there)
         who = listed(unknown) + (" are no candidates" if len(unknown) > 1 else " is no candidate")
         if near:
             told, meant = near[0]
@@ -146,11 +143,18 @@ def _folded(name: str) -> str:
     return re.sub(r"(?<![\d.,])0+(?=\d)", "", "".join(text.casefold().split()))
 
 
-def look_alikes(names: Iterable[str]) -> list[str]:
-    """Return each pair of different names that look like one another, in words."""
+def _alike(names: Iterable[str], there: Iterable[str] | None = None) -> list[tuple[str, str]]:
+    """Return each name that looks like another one, of those ``there`` or else before it, with that one."""
     first: dict[str, str] = {}
-    pairs = [(first.setdefault(_folded(name), name), name) for name in names]
-    return [f"{a} ({_spelled(a)}) and {b} ({_spelled(b)})" for a, b in pairs if a != b]
+    for name in there or ():
+        first.setdefault(_folded(name), name)
+    known = first.setdefault if there is None else first.get
+    return [(name, meant) for name in names if (meant := known(_folded(name), name)) != name]
+
+
+def look_alikes(names: Iterable[str], there: Iterable[str] | None = None) -> list[str]:
+    """Return each pair of different names that look like one another, or like one that is ``there``, in words."""
+    return [f"{a} ({_spelled(a)}) and {b} ({_spelled(b)})" for b, a in _alike(names, there)]
 
 
 def _spelled(name: str) -> str:

@@ -67,7 +67,7 @@ class ClaimTest:
     @property
     def mixes(self) -> bool:
         """Whether it can hold in part: not where the claim itself names a number of comparisons."""
-        return self.need is None and not isinstance(self, OfCells)
+        return self.need is None
 
     def margin(self) -> str:
         """Return what the effect must meet, in words."""
@@ -241,6 +241,10 @@ class OfCells(ClaimTest):
 
     share: float  # the share of the cells that the claim names
     exceeded: bool = False  # whether it must be exceeded (``in_more_than``), or reached (``in_cells``)
+
+    @property
+    def mixes(self) -> bool:
+        return False
 
     def needed(self, m: int) -> int:
         return int(np.floor(self.share * m) + 1 if self.exceeded else max(1, np.ceil(self.share * m - 1e-9)))
