@@ -166,6 +166,8 @@ def test_spreadsheets_with_percents_and_texts_beside_numbers(tmp_path):
         )
         refuses(lambda text=text: Candidates.of(written([1250, text, 2])), beside)
         refuses(lambda text=text: told(pd.DataFrame({"name": ["a", "b"], "reward": [1250, text]})), text)
+    gaps = pd.Series(["1,5", np.nan, "2,5", pd.NA], dtype=object)  # which are no numbers
+    assert told(pd.DataFrame({"name": list("abcd"), "reward": gaps}))[0] == {"a": 1.5, "c": 2.5}
 
 
 def test_what_is_added_without_a_unit_is_said_and_dates_in_any_dress_are_refused(file):

@@ -299,9 +299,10 @@ def numbers_of(
 
 def refuse_texts_beside(where: str, label: str, cells: Iterable[Any]) -> None:
     """Refuse texts such as ``0,5`` and ``1.250`` beside real numbers, which a spreadsheet shows with another sign."""
-    known = [cell for cell in cells if cell is not None]
-    texts = [cell for cell in known if isinstance(cell, str) and _DOUBTFUL.fullmatch(tidy(cell))]
-    if texts and any(isinstance(cell, int | float | np.number) and not isinstance(cell, bool) for cell in known):
+    known = pd.Series(list(cells), dtype=object).dropna()
+    if not any(isinstance(cell, int | float | np.number) and not isinstance(cell, bool) for cell in known):
+        return
+    if texts := [cell for cell in known if isinstance(cell, str) and _DOUBTFUL.fullmatch(tidy(cell))]:
         remedy = "its sign may stand before decimals or after thousands; make it a number, as the others are"
         raise ValueError(f"{where}: column {label!r} has the text {texts[0]!r} beside numbers; {remedy}.")
 
