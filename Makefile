@@ -12,6 +12,7 @@ export OPENBLAS_NUM_THREADS = 1
 export OMP_NUM_THREADS = 1
 export MKL_NUM_THREADS = 1
 RUN = PATH="$(abspath $(BIN)):$$PATH"
+NOTEBOOKS = python -m pytest -p bestarm_lab.notebooks -p tests.forked_kernels --nbval-lax --nbval-cell-timeout=600 -n 2 --dist loadfile
 WITHOUT = BESTARM_DATA="$(abspath build/no-data)" BESTARM_OFFLINE=1 $(RUN)
 
 .PHONY: setup repro test test-without-data test-light bench lint pages site site-test paper manifests lock
@@ -37,12 +38,12 @@ repro: setup
 
 test: setup
 	$(RUN) python -m pytest -p no:nbval -n 2 --dist worksteal --durations=20
-	$(RUN) python -m pytest -p bestarm_lab.notebooks --nbval-lax --nbval-cell-timeout=600 -n 2 --dist loadfile --durations=20 notebooks
+	$(RUN) $(NOTEBOOKS) --durations=20 notebooks
 
 # Whatever reads data files or shows them, where none can be had: committed rows, tables and outputs must do.
 test-without-data: setup
 	$(WITHOUT) python -m pytest -p no:nbval -n 2 --dist worksteal tests/studies tests/objectives tests/lab/datasets tests/lab/test_missing_data.py
-	$(WITHOUT) python -m pytest -p bestarm_lab.notebooks --nbval-lax --nbval-cell-timeout=600 -n 2 --dist loadfile notebooks
+	$(WITHOUT) $(NOTEBOOKS) notebooks
 
 # Tests of the library alone, in an environment with bestarm[networks], pytest and hypothesis, such as that of an unpacked
 # source distribution; left out is what compares with GPy and statsmodels.
