@@ -13,9 +13,7 @@ from pathlib import Path
 
 @cache
 def approved_symbols(path: Path) -> Mapping[str, str]:
-    """Return outdated symbol → approved symbol, without those that could mean several genes.
-
-    Raises ValueError if the file has no two columns."""
+    """Return outdated symbol → approved one, without ambiguous ones; ValueError for a file without two columns."""
     raw = path.read_bytes()
     text = (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode("utf-8")
     found: dict[str, set[str]] = {}

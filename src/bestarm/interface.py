@@ -110,10 +110,7 @@ class Arms:
     def feature_sets(self, n_replications: int) -> tuple[FloatArray, IntArray]:
         """Return the features as sets, shape (n_sets, n_arms, n_features), and which of them each replication has.
 
-        Raises
-        ------
-        ValueError
-            If there is a set for each of another number of replications.
+        Raises ValueError if there is a set for each of another number of replications.
         """
         if self.features.ndim == 2:
             return self.features[None], np.zeros(n_replications, dtype=np.int64)

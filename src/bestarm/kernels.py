@@ -132,8 +132,7 @@ def quadrature(
 ) -> tuple[FloatArray, FloatArray]:
     """Return nodes, shape (n, d), and weights, shape (n,), that average a function over one box.
 
-    Gauss and Legendre's rule with 16 nodes on panels of at most two length-scales for each side, as long as there are
-    no more than ``most`` nodes in all.
+    Gauss and Legendre's rule with 16 nodes on panels of at most two length-scales a side, with ``most`` nodes at most.
     """
     sides = []
     for low, high in zip(lower, upper, strict=True):

@@ -109,10 +109,7 @@ def _assign(x: FloatArray, centres: FloatArray, labels: IntArray, distances: Flo
 
 @njit(cache=True)
 def k_means(x: FloatArray, centres: FloatArray, labels: IntArray) -> float:
-    """Run Lloyd's algorithm from the centres, in place; write the clusters and return the sum of squared distances.
-
-    A cluster that lost its last arm takes the arm farthest from its own centre, so none stays empty.
-    """
+    """Run Lloyd's algorithm from the centres, in place; write the clusters and return the sum of squared distances."""
     distances = np.empty(len(x))
     labels[:] = -1
     for _ in range(_MOST_STEPS):

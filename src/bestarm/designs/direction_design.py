@@ -32,9 +32,7 @@ def distinct(*columns: FloatArray | IntArray | BoolArray) -> tuple[IntArray, Int
 
 
 def span_coordinates(features: FloatArray, label: str) -> list[FloatArray]:
-    """Return the arms of each set in coordinates of their span.
-
-    Raises ValueError if all arms of a set are the same."""
+    """Return the arms of each set in coordinates of their span; a set of equal arms is refused (ValueError)."""
     for s, x in enumerate(features):
         if np.abs(x - x[0]).max() <= 1e-9 * np.abs(x).max():
             raise ValueError(
@@ -74,10 +72,7 @@ def _stepped(weights: FloatArray, gradient: FloatArray, step: float) -> FloatArr
 def _power_mean(
     z: FloatArray, directions: FloatArray, weights: FloatArray, gradient: FloatArray
 ) -> tuple[float, float, float]:
-    """Return the power mean of the variances of directions, the largest, and a lower bound on the optimum of that.
-
-    Writes the gradient of the power mean.
-    """
+    """Return the power mean of the variances, the largest, and a lower bound on its optimum; write the gradient."""
     inverse = np.linalg.inv(_information(z, weights))
     variances = np.sum((directions @ inverse) * directions, axis=1)
     largest = variances.max()

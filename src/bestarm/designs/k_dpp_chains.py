@@ -189,10 +189,9 @@ def _add_exactly(
     workspace: tuple[FloatArray, IntArray, FloatArray, FloatArray, FloatArray],
     u: float,
 ) -> int:
-    """Put a point at a place of the set by the conditional variances of all points, O((m + k) n).
+    """Add a member at a place by all conditional variances, O((m + k) n); return whether one was negative.
 
-    ``wide``, shape (k, n), holds the kernel entries of the members with all points. Returns whether a variance was
-    negative beyond rounding.
+    ``wide``, shape (k, n), holds the kernel entries of the members with all points.
     """
     factor, order, column, found, _ = workspace
     others = size - 1

@@ -81,9 +81,7 @@ def project(basis: FloatArray, key: np.uint64, replication: int, item: int, numb
 
 
 def eigen_decomposition(kernel: FloatArray, k: int) -> tuple[FloatArray, FloatArray]:
-    """Return the eigenvalues of a kernel, negligible ones set to 0, and its eigenvectors.
-
-    Raises ValueError if the kernel is not positive semi-definite, or k is above its rank."""
+    """Return eigenvalues, negligible ones as 0, and vectors; ValueError for negative ones, or a rank below k."""
     values, vectors = np.linalg.eigh(kernel)
     check_spectrum(float(values[0]), float(values[-1]))
     floor = NEGLIGIBLE * max(values[-1], 0.0)

@@ -131,10 +131,7 @@ def move(
 
 @njit(cache=True)
 def kumar_yildirim(z: FloatArray, key: np.uint64, replication: int) -> FloatArray:
-    """Return uniform weights on as many arms as the rank: each the farthest along a random direction ([5]_).
-
-    Each direction is orthogonal to the arms chosen so far, so the arms span everything.
-    """
+    """Return uniform weights on arms that span everything, each the farthest along a random direction ([5]_)."""
     n, d = z.shape
     weights, basis = np.zeros(n), np.zeros((d, d))
     for k in range(d):

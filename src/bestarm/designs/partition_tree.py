@@ -68,9 +68,7 @@ def ensure_room(tree: Any, n_more: int) -> None:
 
 
 def expand(tree: PartitionTree, partition: Partition, rows: IntArray, slots: IntArray) -> IntArray:
-    """Turn leaves into inner nodes and return the slots of their children, shape (len(rows), K).
-
-    Raises ValueError if a child would be too deep to be told apart in floating point."""
+    """Make leaves inner nodes; return their children's slots, (len(rows), K). Too small a cell is a ValueError."""
     depths = tree.depths[rows, slots]
     if (depths >= partition.deepest).any():
         raise ValueError(
@@ -98,11 +96,7 @@ def largest(
     n_rounds: IntArray,
     random_ties: bool,
 ) -> IntArray:
-    """Return the slot with the largest value in each replication, -1 where there is none.
-
-    Ties go to the smallest heap number, that is to the shallowest cell and then to the first of its depth, or are
-    broken at random.
-    """
+    """Return the slot of the largest value in each replication, or -1; ties by heap number, or at random."""
     found = np.full(values.shape[0], -1, dtype=np.int64)
     for r in range(values.shape[0]):
         best = -np.inf

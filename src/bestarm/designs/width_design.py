@@ -127,10 +127,7 @@ def mirror_descent(
 def exponentiated_gradient(
     x: FloatArray, directions: FloatArray, key: np.uint64, replication: int, item: int, n_draws: int, n_steps: int
 ) -> FloatArray:
-    """Return the best design of exponentiated gradient descent on common draws, with a step that adapts.
-
-    A step that does not lower the width is not taken and halved; one that does is lengthened.
-    """
+    """Return the best design by exponentiated gradients on common draws, whose steps grow while the width falls."""
     n, d = x.shape
     xi = normals(key, replication, item, n_draws, d)
     weights, gradient, trial_gradient = np.full(n, 1.0 / n), np.empty(n), np.empty(n)

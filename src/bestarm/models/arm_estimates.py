@@ -68,9 +68,7 @@ def least_squares_means(
 
 
 def _check_binary(counts: IntArray, totals: FloatArray) -> None:
-    """Refuse totals that no sum of so many rewards 0 or 1 can be; NaN is a failed evaluation.
-
-    Raises ValueError naming the first total, the rule and the remedy."""
+    """Refuse totals that no sum of so many rewards 0 or 1 can be; NaN is a failed evaluation."""
     pulled = (counts > 0) & ~np.isnan(totals)
     wrong = pulled & ((totals < 0) | (totals > counts) | (totals != np.round(totals)))
     if wrong.any():

@@ -43,10 +43,7 @@ def _find(
     slots: IntArray,
     is_new: BoolArray,
 ) -> tuple[int, int]:
-    """Look pairs up in an open hash table and enter those that are not there, until ``room`` is full.
-
-    Returns the number of the pair at which it stopped, and how many it entered.
-    """
+    """Enter new pairs in an open hash table until ``room`` is full; return where that was, and how many they are."""
     first_numbers, cuts, n_cuts, arity = numbering
     d, width, mask = n_cuts.shape[1], keys.shape[1], keys.shape[0] - 1
     key, here, there = np.empty(width, np.int64), np.empty(d, np.int64), np.empty(d, np.int64)
@@ -113,10 +110,7 @@ def _average_covariances(
     variance: float,
     lengthscale: float,
 ) -> FloatArray:
-    """Return the averages of a stationary kernel over the representatives of pairs of cells, S^2 evaluations each.
-
-    The first half of the cells are the first of each pair, the second half the second.
-    """
+    """Return averages of a stationary kernel over representatives of pairs of cells: first half with second."""
     n, size, d = len(depths) // 2, offsets.shape[1], offsets.shape[2]
     found = np.empty(n)
     for i in range(n):

@@ -56,10 +56,7 @@ _arrays = attrgetter(*_Arrays._fields)
 def new_posterior(
     replications: IntArray, budget: int, covariance: CellKernel, key: np.uint64, capacity: int = 64
 ) -> dict[str, Any]:
-    """Return the fields of trees that hold only their root, before the first observation.
-
-    ``budget`` is the number of observations that there is room for.
-    """
+    """Return the fields of trees that hold only their root, with room for ``budget`` observations."""
     n, root = len(replications), np.zeros(len(replications), dtype=np.int64)
     fields = new_tree(replications, capacity)
     variances, live = np.zeros((n, capacity)), np.zeros((n, capacity), dtype=np.bool_)
@@ -174,10 +171,7 @@ def _introduce(arrays: _Arrays, rows: IntArray, slots: IntArray, prior: FloatArr
 
 
 def predict_points(posterior: CellPosterior, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the posterior means and variances of f at points of shape (n, d), each of shape (R, n).
-
-    Covers cells with representatives; O(R n t (S + t)).
-    """
+    """Return means and variances of f at points, (n, d), each (R, n), for representatives; O(R n t (S + t))."""
     kernel, partition = posterior.covariance.kernel, posterior.covariance.partition
     means, variances = np.zeros((len(posterior.cells), len(x))), np.zeros((len(posterior.cells), len(x)))
     prior = np.array([kernel.K(point[None])[0, 0] for point in x])

@@ -72,10 +72,7 @@ def _outputs(
     found: FloatArray,
     text: int = TEXT,
 ) -> None:
-    """Write the outputs of every network; ``at_x`` are addresses (bytes) in ``values`` of each layer's, units first.
-
-    A group of networks, whose parameters stay in the cache, works on one block of arms after the other.
-    """
+    """Write the outputs of every network; ``at_x`` are addresses (bytes) in ``values`` of each layer's, units first."""
     base, width, vector, line = values.ctypes.data, len(lanes), 4 * len(lanes), 4 * _BLOCK
     n_layers, d, n_arms, none = len(sizes) - 1, sizes[0], features.shape[1], np.float32(0.0)
     rows = np.zeros((_BLOCK, -(-d // width) * width), dtype=np.float32)

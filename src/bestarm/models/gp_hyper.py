@@ -70,10 +70,7 @@ class GammaPriors:
 
 @njit(cache=True)
 def squared_differences(points: FloatArray) -> FloatArray:
-    """Return squared differences of all pairs of points, shape (d, n), by feature: shape (d, n (n - 1) / 2).
-
-    Pairs come in the order (0, 1), (0, 2), ..., (0, n - 1), (1, 2), ....
-    """
+    """Return squared differences of points (d, n), by pairs (0, 1), (0, 2), ..., (1, 2), ...: (d, n (n - 1) / 2)."""
     d, n = points.shape
     found = np.empty((d, n * (n - 1) // 2))
     for c in range(d):
@@ -340,8 +337,7 @@ def refit(
 ) -> None:  # fmt: skip
     """Write new log parameters of some replications, shape (R, p): the MAP, or the mean of slice samples.
 
-    Starts are the present parameters, the priors' means, then random ones. ``sweeps`` are burn-in, samples and
-    thinning; no samples means the MAP.
+    Starts are the present ones, the priors' means, then random ones; ``sweeps``: burn-in, samples (0: MAP), thinning.
     """
     p = theta.shape[1]
     for r in which:

@@ -12,9 +12,7 @@ from bestarm.streams import Streams
 
 @dataclass(frozen=True)
 class NoiselessArms:
-    """Arms with given responses.
-
-    Raises ValueError if shapes differ, a response is not finite, or the noise is negative."""
+    """Arms with given responses; ValueError for other shapes, responses not finite, or negative noise."""
 
     label: str  # name of the instance; it keys the noise, if there is any
     features: FloatArray  # (n_arms, n_features) or (R, n_arms, n_features)

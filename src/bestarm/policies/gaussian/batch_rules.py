@@ -28,9 +28,7 @@ Region = Literal["as_written", "as_coded"]
 
 
 def check_part(name: str, value: Any, kinds: Any) -> None:
-    """Refuse what is none of the records of a union.
-
-    Raises ValueError with the name, the value and the records that there are."""
+    """Refuse what is none of the records of a union, with the name, the value and the records that there are."""
     if not isinstance(value, get_args(kinds)):
         words = [kind.__name__ for kind in get_args(kinds)]
         raise ValueError(

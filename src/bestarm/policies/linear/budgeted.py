@@ -45,13 +45,11 @@ def explicit_radius(
 
 @dataclass
 class BudgetedState(GifaState):
-    r"""The state of the algorithm, the pulls asked for, failed ones included, and :math:`\ln\det(A)/\det(\rho I)`.
+    """The state of the algorithm, and of its budget."""
 
-    ``related`` and ``coordinates`` are what `related_arms` says of the sets of features, empty where nobody asks.
-    """
-
-    spent: IntArray = field(kw_only=True)
-    log_volume: FloatArray = field(kw_only=True)
+    spent: IntArray = field(kw_only=True)  # pulls that were asked for, failed ones included, (R,)
+    log_volume: FloatArray = field(kw_only=True)  # ln det(A) / det(rho I), (R,)
+    # related, coordinates: what `related_arms` says of the sets of features, empty where nobody asks
     related: BoolArray = field(kw_only=True, metadata={"shared": True})
     coordinates: FloatArray = field(kw_only=True, metadata={"shared": True})
 

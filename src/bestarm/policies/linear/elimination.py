@@ -145,8 +145,7 @@ def learn(
 ) -> None:
     """Estimate the live arms from the rewards of this stage, or of all if they are kept, and eliminate.
 
-    A total that is NaN teaches nothing. ``by_rank`` and ``blank_in_order`` say which of equal arms stay, see
-    `keep_largest`.
+    NaN teaches nothing; ``by_rank`` and ``blank_in_order`` say which of equal arms stay, see `keep_largest`.
     """
     counts, sums = by_arm(asked, totals, state.live.shape[1])
     going = np.flatnonzero(counts.any(axis=1))

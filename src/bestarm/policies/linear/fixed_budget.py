@@ -15,9 +15,7 @@ _EQUAL = 1e-10  # indices that agree to so many parts differ by rounding only
 
 
 def check_budget(label: str, budget: int, at_least: int = 1, what_for: str = "one pull") -> None:
-    """Refuse a budget that is no whole number, or below what the policy needs.
-
-    Raises ValueError naming the budget and the smallest that will do."""
+    """Refuse a budget that is no whole number, or below what the policy needs, with the smallest that will do."""
     if budget != int(budget) or budget < at_least:
         raise ValueError(
             f"{label}: budget must be a whole number of at least {at_least} ({what_for}), got {budget}; raise it."

@@ -24,22 +24,17 @@ _PHASES = 15
 
 @dataclass
 class P1RageState:
-    """The state of the policy for R replications.
+    """The state of the policy for R replications."""
 
-    ``weights`` are the probabilities of the arms in the present epoch, ``means`` their estimates, ``sums`` these times
-    the number of successful pulls ``n_pulls``, of shape (R, K); ``n_epochs`` those in all; ``g_optimal`` the G-optimal
-    design of each set of features, (n_sets, K), and ``coordinates`` each set in its span, (K, rank).
-    """
-
-    weights: FloatArray
-    means: FloatArray
-    sums: FloatArray
-    n_pulls: IntArray
-    n_epochs: IntArray
+    weights: FloatArray  # probabilities of the arms in the present epoch, (R, K)
+    means: FloatArray  # estimates, (R, K)
+    sums: FloatArray  # estimates times ``n_pulls``, (R, K)
+    n_pulls: IntArray  # successful pulls, (R,)
+    n_epochs: IntArray  # in all, (R,)
     feature_set: IntArray
     replications: IntArray
-    g_optimal: FloatArray = shared()
-    coordinates: list[FloatArray] = shared()
+    g_optimal: FloatArray = shared()  # design of each set of features, (n_sets, K)
+    coordinates: list[FloatArray] = shared()  # each set of features in its span, (K, rank)
     key: np.uint64 = shared()
     epoch: int = field(default=0)
 

@@ -22,23 +22,18 @@ from bestarm.streams import Streams
 
 @dataclass
 class PeaceState:
-    """The state of the policy for R replications.
+    """The state of the policy for R replications."""
 
-    ``live`` are arms not yet eliminated, ``means`` least squares on all rewards so far, ``counts`` and ``sums``
-    successful pulls and the sums of their rewards, all of shape (R, K); ``gamma`` is the squared width of the live arms
-    before the round, ``n_rounds`` their number in all, ``coordinates`` each set of features in its span, (K, rank).
-    """
-
-    live: BoolArray
-    means: FloatArray
-    counts: IntArray
-    sums: FloatArray
-    gamma: FloatArray
-    n_rounds: IntArray
+    live: BoolArray  # arms not yet eliminated, (R, K)
+    means: FloatArray  # least squares on all rewards so far, (R, K)
+    counts: IntArray  # successful pulls, (R, K)
+    sums: FloatArray  # the sums of their rewards, (R, K)
+    gamma: FloatArray  # squared width of the live arms before the round, (R,)
+    n_rounds: IntArray  # in all, (R,)
     feature_set: IntArray
     replications: IntArray
     features: FloatArray = shared()
-    coordinates: list[FloatArray] = shared()
+    coordinates: list[FloatArray] = shared()  # each set of features in its span, (K, rank)
     key: np.uint64 = shared()
     round: int = field(default=0)
 

@@ -24,15 +24,11 @@ _NEGLIGIBLE = 1e-3  # of the uniform weight
 
 @dataclass
 class StaticState:
-    """The state of the policy for R replications.
+    """The state of the policy for R replications."""
 
-    ``weights`` is the design and ``means`` are least squares estimates, 0 before the pulls, both of shape (R, K);
-    ``over`` says whether the pulls were made.
-    """
-
-    weights: FloatArray
-    means: FloatArray
-    over: BoolArray
+    weights: FloatArray  # the design, (R, K)
+    means: FloatArray  # least squares estimates, 0 before the pulls, (R, K)
+    over: BoolArray  # whether the pulls were made, (R,)
     feature_set: IntArray
     replications: IntArray
     features: FloatArray = shared()

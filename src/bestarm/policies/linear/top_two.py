@@ -38,23 +38,18 @@ _NEGLIGIBLE = 1e-12
 
 @dataclass
 class TopTwoState:
-    r"""The state of the policy for R replications, in units of :math:`\sigma`.
+    r"""The state of the policy for R replications, in units of :math:`\sigma`."""
 
-    ``own`` is :math:`\tau^2`, (R,); ``pulls`` are those that succeeded and ``sums`` their rewards, (R, K); ``roots``
-    and ``lines``, of shapes (R, K, d) and (R, K), are Z and :math:`\ell` of the module; ``next_fit`` is the number
-    of pulls at which the variances are fitted next. ``features``, (n_sets, K, d), are in coordinates of their span.
-    """
-
-    own: FloatArray
-    pulls: IntArray
-    sums: FloatArray
-    roots: FloatArray
-    lines: FloatArray
+    own: FloatArray  # tau^2, (R,)
+    pulls: IntArray  # successful pulls of each arm, (R, K)
+    sums: FloatArray  # the sums of their rewards, (R, K)
+    roots: FloatArray  # Z of the module, (R, K, d)
+    lines: FloatArray  # l of the module, (R, K)
     spent: IntArray
-    next_fit: IntArray
+    next_fit: IntArray  # pulls at which the variances are fitted next, (R,)
     feature_set: IntArray
     replications: IntArray
-    features: FloatArray = shared()
+    features: FloatArray = shared()  # in coordinates of their span, (n_sets, K, d)
     tie_key: np.uint64 = shared()
     sample_key: np.uint64 = shared()
 
