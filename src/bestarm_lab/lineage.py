@@ -201,8 +201,7 @@ def record_processor(
 ) -> None:
     """Write down which processor made the parts (keys) of an experiment's rows; nothing is written if nothing is new.
 
-    ``before`` are the rows that were taken over where keys are equal, None if all were made anew; what is new was made
-    by ``processor``.
+    ``before`` are the rows taken over where keys are equal, None if all were made anew, as the others by ``processor``.
     """
     keys = _keys(rows)
     kept = keys & _keys(before)

@@ -31,10 +31,7 @@ COSTS = DATA / "core_seconds.csv"
 
 
 def stored_rows(study: str, name: str, profile: Profile) -> pd.DataFrame | None:
-    """Return what the file of an experiment's rows holds, or None if there is none or it is damaged.
-
-    Who reads rows takes `committed_rows`; this is for who keeps, renews or compares files.
-    """
+    """Return what an experiment's file of rows holds, None if absent or damaged; readers take `committed_rows`."""
     return read_rows(rows_file(study, name, profile), f"{study}/{name}@{profile}")
 
 
@@ -221,10 +218,7 @@ def say_skipped(study: str, names: Iterable[str]) -> None:
 
 
 def write_verdicts(study: Study) -> pd.DataFrame:
-    """Decide every claim of a study on its committed rows; write the verdicts and the comparisons behind them.
-
-    Exact claims on data that nobody here has keep the verdict that is committed.
-    """
+    """Decide a study's claims on its committed rows and write all; exact ones without data keep their verdict."""
     rows, larger = verdict_rows(study)
     lines = verdict_lines(study, rows, larger)
     verdicts = _with_committed(study.name, adjust_p_values(lines))

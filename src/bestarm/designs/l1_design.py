@@ -38,13 +38,10 @@ _INDEPENDENT = 1e-9  # an arm whose leverage is so close to 1 is in no linear re
 
 
 class L1Designs(NamedTuple):
-    """Designs of all ordered pairs of one set of arms.
+    """Designs of all ordered pairs of one set of arms."""
 
-    ``weights`` (ndarray, shape (n_arms, n_arms, n_arms)): ``weights[b, c]`` is the design of the pair (b, c);
-    ``n_fallbacks``: pairs b < c that the compiled solver did not certify, and that HiGHS solved."""
-
-    weights: FloatArray
-    n_fallbacks: int
+    weights: FloatArray  # ``weights[b, c]`` is that of the pair (b, c), (n_arms, n_arms, n_arms)
+    n_fallbacks: int  # pairs b < c that the compiled solver did not certify, and that HiGHS solved
 
 
 def l1_design(features: FloatArray, b: int, c: int) -> FloatArray:

@@ -15,16 +15,12 @@ from bestarm.streams import uniform
 
 
 class Forest(NamedTuple):
-    """Trees in flat arrays, one row each.
+    """Trees in flat arrays, one row each."""
 
-    ``feature`` (ndarray of int64, shape (n_trees, n_nodes)): what a node asks for; -1 of a leaf; ``threshold``,
-    ``value`` (ndarray, shape (n_trees, n_nodes)): where it divides, and the mean reward in it; ``left`` (ndarray of
-    int64, shape (n_trees, n_nodes)): the node for smaller values; the other one follows it."""
-
-    feature: IntArray
-    threshold: FloatArray
-    value: FloatArray
-    left: IntArray
+    feature: IntArray  # what a node asks for; -1 of a leaf, (n_trees, n_nodes)
+    threshold: FloatArray  # where it divides, (n_trees, n_nodes)
+    value: FloatArray  # the mean reward in it, (n_trees, n_nodes)
+    left: IntArray  # the node for smaller values; the other one follows it, (n_trees, n_nodes)
 
 
 @njit(cache=True)

@@ -263,10 +263,9 @@ KINDS: dict[str, Callable[[YamlKeys, dict[str, Any]], ClaimTest]] = dict(
 
 
 def check_names(claims: Mapping[str, Claim], experiments: Experiments, file: str = "claims.yaml") -> None:
-    """Refuse claims about what a study does not have.
+    """Refuse claims about what a study does not have, with the file, the claim and the nearest right word.
 
-    Only of searches are series and columns known before there are rows. Raises ValueError with the file, the claim and
-    the nearest right word.
+    Only of searches are series and columns known before there are rows.
     """
     for claim in claims.values():
         for test in claim.tests.values():

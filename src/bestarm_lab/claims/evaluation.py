@@ -70,10 +70,7 @@ def adjust_p_values(lines: pd.DataFrame) -> pd.DataFrame:
 def decide(
     study: Study, claim: Claim, convention: str, rows: Rows, larger: Rows, profile: str = "laptop"
 ) -> dict[str, Any] | None:
-    """Return what is found on one claim under one convention, or None if it has no such convention.
-
-    Raises ValueError if the rows have not what the claim names.
-    """
+    """Return what is found on a claim under a convention, or None if it has none; a ValueError says what rows lack."""
     test = claim.tests.get(convention)
     if test is None:
         return None
@@ -107,8 +104,7 @@ def decide(
 def _seen(plan: Mapping[str, Sequence[int]], rows: Rows) -> float:
     """Return the share of the runs of the last look that were there at the look before; 1 where there was none.
 
-    Rows with fewer runs than the last look has are of another scale, and were looked at once. Of three looks the first
-    has spent next to nothing.
+    Rows with fewer runs than the last look were looked at once; of three looks the first has spent next to nothing.
     """
     looks = {e: plan[e] for e, frame in rows.items() if e in plan and frame["replication"].nunique() >= plan[e][-1]}
     return max((runs[-2] / runs[-1] for runs in looks.values()), default=1.0)

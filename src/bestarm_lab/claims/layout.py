@@ -179,8 +179,7 @@ def _elsewhere(place: str, raw: Any) -> OtherCell:
 def read_parts(given: YamlKeys, pairs: Sequence[tuple[Side, Side | None]] | None = None) -> tuple[Part, ...]:
     """Return the variants of a test; each has what is written for all, except what it writes itself.
 
-    ``given`` is the test, whose last keys these are; ``pairs`` say what is compared in each cell, where the kind of the
-    test says so and no sides are written.
+    ``given`` is the test, whose last keys these are; ``pairs`` are what its kind compares where no sides are written.
     """
     shared, parts = given.taken(LAYOUT), given.take("parts", list, [{}])
     given.done()

@@ -133,10 +133,7 @@ def _compared(study: str, asked: Asked, line: Mapping[Any, Any], comparisons: pd
 
 
 def rows_behind(study: str, experiment: str, at_scale: bool) -> str:
-    """Return the file of rows on which an experiment is judged, as a path from the repository's root.
-
-    At the paper's own scale it is the laptop's where that profile cuts nothing.
-    """
+    """Return the file of rows that decide, from the repository's root; the laptop's, too, if that cuts nothing."""
     paper = rows_file(study, experiment, "paper")
     file = paper if at_scale and paper.is_file() else rows_file(study, experiment, "laptop")
     return file.relative_to(ROOT).as_posix()
@@ -168,10 +165,7 @@ def _verdict(line: Mapping[Any, Any]) -> Iterator[str]:
 def queries(
     parts: Sequence[Part], quantity: Quantity, convention: str, columns: Columns, files: Mapping[str, str]
 ) -> list[str]:
-    """Return the file, the columns and the filter behind each group of cells, as pandas expressions to be pasted.
-
-    ``columns`` are those of the rows of each experiment, ``files`` says where these lie.
-    """
+    """Return file, columns and filter behind each group of cells, as pandas expressions to be pasted."""
     found = []
     for part in parts:
         for experiment, where in _grouped(part):

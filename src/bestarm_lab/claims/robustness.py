@@ -49,8 +49,7 @@ class Substitution:
     def rows(self, frame: pd.DataFrame, own: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Return the rows under the choice and those without it, by the names of the claims.
 
-        The latter are of the experiment that is substituted, where it has the unchanged series as well, so that both
-        have the same runs.
+        The latter are of the substituted experiment where it has the unchanged series, so that both have the same runs.
         """
         there = frame if self.change is None else self.change(frame)
         own = own[own[self.same].isin(there[self.same].unique())] if self.same else own
@@ -211,10 +210,7 @@ def _comparable(test: ClaimTest, choice: OpenChoice, own: Rows, then: Rows) -> C
 
 
 def decided_alone(test: ClaimTest, rows: Rows) -> tuple[str, list[Comparison]]:
-    """Return the verdict of a test by itself, at 5% and unadjusted for other claims, and the comparisons it rests on.
-
-    Without a comparison that says something the word is "not informative".
-    """
+    """Return the verdict of a test at 5%, unadjusted ("not informative" without any), and its comparisons."""
     found = [comparison for comparison in test.comparisons(rows) if comparison.informative]
     if not found:
         return "not informative", found

@@ -179,8 +179,7 @@ def partial_conjunction(ps: Sequence[float], need: int) -> float:
 def simes_terms(ps: FloatArray | Sequence[float], need: int) -> FloatArray:
     """Return the terms whose least is the p-value of "at least ``need`` of these hold", along the last axis.
 
-    They are the p-values in their order from the one that is needed on, each divided by the share of the level that
-    Simes' bound gives it.
+    They are the ordered p-values from the needed one on, each over the share of the level that Simes' bound gives it.
     """
     ordered = np.sort(ps, axis=-1)[..., need - 1 :]
     left = ordered.shape[-1]

@@ -63,10 +63,7 @@ def expanded(part: Any, groups: Mapping[str, Any]) -> Any:
 
 
 def by_convention(test: Mapping[str, Any], place: str) -> dict[str, tuple[str, dict[str, Any]]]:
-    """Return the place of a test and its keys under each convention.
-
-    An exact check is of the text, unless the ledger names the code.
-    """
+    """Return place and keys of a test by convention; an exact check is of the text, unless the ledger has the code."""
     shared = {key: value for key, value in test.items() if key not in CONVENTIONS}
     found = {}
     for convention in CONVENTIONS:

@@ -267,10 +267,7 @@ def _code_digest(roots: frozenset[Definition]) -> str:
 
 
 def code_digest(*values: Any) -> str:
-    """Return one hash of all that functions, classes and records, in lists, mappings and partials, may run.
-
-    Raises ValueError for a function or class that no file holds, since what it does cannot be told from its name.
-    """
+    """Return one hash of all that functions, classes and records may run; a ValueError names one that no file holds."""
     return _code_digest(frozenset(roots_of(values)))
 
 

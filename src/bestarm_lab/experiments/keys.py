@@ -24,10 +24,7 @@ def qualified(value: Any) -> str:
 
 
 def describe(value: Any) -> Any:
-    """Return settings in a form that JSON can hold and that does not depend on where their classes are defined.
-
-    A preset is its base with other defaults, so that it is described as that.
-    """
+    """Return settings as JSON can hold them, without the places of their classes; a preset is described as its base."""
     if isinstance(value, partial):
         return [qualified(value.func), describe(value.args), describe(value.keywords)]
     if is_dataclass(value) and not isinstance(value, type):

@@ -59,10 +59,7 @@ def _hundredths(found: re.Match[str]) -> str:
 
 
 def narrow(figure: Figure) -> bool:
-    """Lay a finished figure out anew, 4 inches wide, and return whether every panel has room; a diagram has none.
-
-    The figure is changed, and is no longer fit for a wide page.
-    """
+    """Lay a finished figure out anew, 4 inches wide, for good; return whether every panel has room (no diagram has)."""
     drawn = [axis for axis in figure.axes if axis.has_data() or axis.texts or axis.patches]  # else a grid's empty place
     if not figure.axes or not all(axis.axison for axis in drawn):
         return False

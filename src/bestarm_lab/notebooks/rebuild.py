@@ -171,10 +171,9 @@ def _set_aside(aside: Path) -> None:
 
 
 def compare_values(old: pd.DataFrame, new: pd.DataFrame) -> pd.Series:
-    """Return, for each plotted value of two versions of a figure, how they agree.
+    """Return how each plotted value of two versions of a figure agrees, one of ``OUTCOMES``, by ``KEYS``.
 
-    It is one of ``OUTCOMES``, by panel, series, x, statistic and convention. A value without an interval can only be
-    equal or moved.
+    A value without an interval can only be equal or moved.
     """
     left, right = (_keyed(frame) for frame in (old, new))
     both = left.merge(right, how="outer", left_index=True, right_index=True, suffixes=("_old", "_new"))
