@@ -129,8 +129,7 @@ def make_results(study: str, profile: Profile, only: Sequence[str] = (), *, meas
 
     Files of experiments that the study no longer has are deleted. Rows on stand-in data replace no committed rows. Of
     the whole laptop profile claims are decided under the study's open choices as well. ``only`` names some experiments;
-    ``measure`` measures wall times again, and writes the processor seconds of what is computed to
-    ``data/core_seconds.csv``.
+    ``measure`` measures wall times again, and writes processor seconds to ``data/core_seconds.csv``.
     """
     loaded = load_study(study)
     names = [n for n in loaded.experiments if n in only or not only]

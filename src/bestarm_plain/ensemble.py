@@ -4,8 +4,7 @@ Idea: networks fitted from different starts, or to rewards with noise of their o
 and differ elsewhere. Their largest output is an optimistic estimate.
 
 Source: Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Section
-4.1.2, in the frame of Algorithm 1 (its lines are quoted). The middle of the range plus half of it, as written, is the
-maximum.
+4.1.2, in the frame of Algorithm 1 (its lines are quoted). The middle of the range plus half of it is the maximum.
 
 Deviations: none beside those of `mean_opt`.
 """

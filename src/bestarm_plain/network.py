@@ -1,7 +1,6 @@
 """A network with ReLU units, fitted by Adam to rewards and towards large outputs; the pages of OAE share it.
 
-The loss is the mean squared error on arms measured, minus lam times an objective A on arms left (OAE paper, Equation
-3).
+The loss is the mean squared error on arms measured, minus lam times an objective A on arms left (OAE paper, Eq. 3).
 """
 
 from collections.abc import Callable

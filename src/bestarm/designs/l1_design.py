@@ -243,8 +243,7 @@ def best_vertices(x: FloatArray, pairs: IntArray, weights: FloatArray, certified
 
     ``x`` (ndarray, shape (n_arms, rank)): arms that span their space; ``pairs`` (ndarray of int64, shape (n_pairs, 2)):
     ordered pairs; -1 is an arm at the origin; ``weights`` (ndarray, shape (n_pairs, n_arms)): overwritten by the
-    designs that are certified; the others are left as they are; ``certified`` (ndarray of bool, shape (n_pairs,)):
-    overwritten."""
+    designs that are certified; the others stay; ``certified`` (ndarray of bool, shape (n_pairs,)): overwritten."""
     n_arms, n_features = x.shape
     arms, signs = _find_vertex(x)
     certified[:] = False
@@ -351,8 +350,7 @@ def nonnegative_design(features: FloatArray, b: int, c: int) -> FloatArray:
     Its solver, sequential quadratic programming from the uniform design, then finds the optimum where there is one. In
     general there is none, since :math:`x_b-x_c` is no sum of arms; what is returned is where SciPy's solver gives up,
     which may depend on its version: on the adaptive instance a design that is almost uniform. ``features`` (ndarray,
-    shape (n_arms, n_features)): arm features; ``b``, ``c``: the pair. Returns ndarray, shape (n_arms,): weights, at
-    least 0."""
+    shape (n_arms, n_features)): arm features; ``b``, ``c``: the pair. Returns weights >= 0, (n_arms,)."""
     target, ones = features[b] - features[c], np.ones(len(features))
     found = minimize(
         np.sum,

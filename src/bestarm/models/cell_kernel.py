@@ -142,8 +142,7 @@ class CellKernel:
 
     ``kernel``: covariance function of f: `bestarm.kernels.Stationary`, or a GPy kernel; ``partition``: the cells, and
     what is observed of them; integrals are handled as averages with other noise; ``independent``: whether different
-    cells are taken to be independent: no cell then teaches anything of another. ``n_computed``: how many covariances
-    were computed."""
+    cells are taken to be independent: no cell then teaches anything of another. ``n_computed`` counts covariances."""
 
     def __init__(self, kernel: Kernel, partition: Partition, *, independent: bool = False) -> None:
         self.kernel, self.partition, self.independent = kernel, partition, independent

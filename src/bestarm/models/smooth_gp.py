@@ -186,8 +186,7 @@ class Posterior:
 class Believer:
     """Variances at some points as points are taken for known one by one; means stay as they are.
 
-    ``posterior``: before; ``x`` (ndarray, shape (N, d)): points, of which some will be taken; ``room``: how many will
-    be."""
+    ``posterior``: before; ``x`` (ndarray, shape (N, d)): points; ``room``: how many of them will be taken."""
 
     def __init__(self, posterior: Posterior, x: FloatArray, room: int) -> None:
         self.posterior = posterior

@@ -123,8 +123,7 @@ def unit_points(n: int, n_dimensions: int, design: Design, seed: int) -> FloatAr
 
     ``n``, ``n_dimensions``: how many, and in how many dimensions; a grid needs a whole root; ``design`` ({"latin",
     "sobol", "grid"}): a Latin hypercube, a scrambled Sobol sequence, or the centres of equal cells; ``seed``: of the
-    draw; a grid is no draw. Raises ValueError for an unknown design, fewer than two points, or a number of points that
-    no grid has."""
+    draw; a grid is no draw. Raises ValueError for an unknown design, fewer than two points, or a number no grid has."""
     if not is_whole(n):
         raise ValueError(f"n must be a whole number of at least 2, got {n!r}; give such an int.")
     if n < 2 or n_dimensions < 1:

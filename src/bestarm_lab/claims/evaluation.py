@@ -56,10 +56,9 @@ def adjust_p_values(lines: pd.DataFrame) -> pd.DataFrame:
     """Return lines of `decide` as a table of verdicts (``COLUMNS``), p-values adjusted over all of them.
 
     ``p`` and ``p_opposite`` are one-sided, ``p_adjusted`` two-sided and adjusted over the paper's claims of one
-    convention and level. ``for``, ``open`` and ``against`` count comparisons, ``effect`` with its interval at
-    1 - ``interval`` is that of the one that decides, or the share of cells that is claimed. ``on_average`` is the word
-    on another statement, that the mean over comparisons is as claimed of each, with ``average``, its interval and its
-    p-values.
+    convention and level. ``for``, ``open`` and ``against`` count comparisons, ``effect`` is that of the one that
+    decides, with its interval at 1 - ``interval``, or the share of cells that is claimed. ``on_average`` is the word on
+    another statement, that the mean over comparisons is as claimed of each: ``average``, with interval and p-values.
     """
     table = lines.reindex(columns=[*COLUMNS, "found", "asked", "mean"])
     table[["p_adjusted", "interval"]] = verdicts.adjust(table)

@@ -96,8 +96,7 @@ def other_margins(lines: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
 
     ``lines`` are of `bestarm_lab.claims.evaluation.decide`, ``table`` has the verdicts on them. The result has
     ``COLUMNS``. The margin moves on the scale of logarithms for ratios. The level that the adjustment leaves to the
-    claim stays. Where a claim has no margin (more than nothing, as large as) and where it counts what has none, there
-    is no line of another.
+    claim stays. A claim without margin (more than nothing, as large as), or that counts such, has no line of one.
     """
     holm, levels = by_holm(table), adjust(table)["level"]
     found = []
@@ -268,8 +267,7 @@ def _has(side: Side | None, before: Collection[str], after: Collection[str]) -> 
 def effects(found: pd.DataFrame, choices: Iterable[OpenChoice]) -> pd.DataFrame:
     """Return the effect of each choice that is drawn, for each claim: how far its levels are apart in its favour.
 
-    Verdicts on the few runs of a draw are coarse, so that levels are compared by the strength of the comparisons. Of
-    the choices only draws are read.
+    Verdicts on a draw's few runs are coarse, so levels are compared by the comparisons' strength. Only draws are read.
 
     The columns are ``claim, choice, more, less, difference, low, high, draws, words``: the levels with the largest and
     the smallest mean strength; their difference, in standard deviations of a run, with an interval at 95% over all

@@ -66,8 +66,7 @@ def fetch(name: str) -> Path:
 
     Looks in ``data/raw``, then in the mirror (``$BESTARM_DATA``, default ``../shared/data``), then downloads the
     official file into ``data/raw`` unless ``$BESTARM_OFFLINE`` is set. Raises ValueError if the name is no key of
-    ``data/registry.yaml``, DataDamaged if a file is there but is not the registered one, and DataUnavailable if it
-    cannot be found.
+    ``data/registry.yaml``, DataDamaged if a file is not the registered one, and DataUnavailable if there is none.
     """
     entry = _describe(name)
     for folder in (RAW_DATA, data_mirror()):

@@ -2,8 +2,7 @@
 
 A changed parameter of a notebook is known by its name: ``replications``, ``budgets``, ``pulls_per_arm`` (budgets as
 multiples of the number of arms), a setting of the problem, of the policies, or of the function of a computation. It
-changes an experiment only where that has the published value, so that an experiment which makes a point of another
-noise keeps it.
+changes an experiment only where that has the published value, so that one with a noise of its own keeps it.
 """
 
 from __future__ import annotations

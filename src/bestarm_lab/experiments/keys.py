@@ -1,7 +1,6 @@
 """Parts, the unit that is stored, and their keys: hashes of a description of what made their rows.
 
-A key depends on settings, data, seed and code (`bestarm_lab.experiments.definitions`), never on the names of modules:
-a move makes no rows stale.
+A key depends on settings, data, seed and code (`bestarm_lab.experiments.definitions`), never on the names of modules.
 """
 
 import hashlib

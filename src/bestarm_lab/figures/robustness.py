@@ -20,8 +20,7 @@ def robustness_figure(
     """Draw for each claim how its readings are divided, and beside it the effect of each choice.
 
     ``values`` are of `bestarm_lab.claims.robustness.draw_values`. ``words`` has claims in a few words; one without them
-    has its name alone. ``choices`` has every choice and its name in the figure, in their order; ``title`` is the
-    finding.
+    has its name alone. ``choices`` has every choice and its name in the figure; ``title`` is the finding.
     """
     readings = values[values["statistic"] == "readings"]
     counts = readings.pivot(index="panel", columns="series", values="value").loc[readings["panel"].unique()]

@@ -280,8 +280,7 @@ def shares(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Return how the claims of a paper fare that statistics decide, by the count of comparisons and on average.
 
     Columns are ``study, convention, by, claims`` and the shares of these claims that are ``for`` (confirmed),
-    ``against`` (refuted or mixed) and ``open``. On average a claim with one comparison, or one that speaks of all or of
-    some, has its word.
+    ``against`` (refuted or mixed) and ``open``. A claim on one comparison, all or some has its word on average.
     """
     lines = []
     for study, table in tables.items():
@@ -316,8 +315,7 @@ def score_figure(
 ) -> Figure:
     """Return the score: headline claims with all their comparisons on the left, all claims of a paper on the right.
 
-    ``values`` and ``overview`` are of `score_values` and `shares`, ``names`` has the short names of the papers in the
-    order that is drawn.
+    ``values`` and ``overview`` are of `score_values` and `shares`, ``names`` the papers' short names in order.
     """
     use_style()
     heads = values.drop_duplicates("id")

@@ -35,8 +35,7 @@ Beta = Literal["budget", "as_coded", "gpoo", "gpoo_as_coded"]
 def first_largest(values: FloatArray, among: BoolArray) -> IntArray:
     """Return the slot of the largest value in each replication, shape (R,); of equal ones the oldest.
 
-    Far from all observations indices differ by less than 1e-9 and still rank leaves, since a posterior mean there is
-    tiny and not zero.
+    Far from all observations indices differ by less than 1e-9 and still rank leaves, as means are tiny, not 0.
     """
     return np.where(among, values, -np.inf).argmax(axis=1)
 

@@ -1,8 +1,7 @@
 r"""BayesGap: Bayesian gap-based exploration with a fixed budget, on arms that a Gaussian process relates.
 
 The posterior is kept in arm space: with the prior covariance :math:`\eta^2 G` of the means and noise of variance
-:math:`\sigma^2`, the matrix :math:`\eta^2 G/\sigma^2` obeys the recursion of a design with unit noise, whatever the
-kernel.
+:math:`\sigma^2`, the matrix :math:`\eta^2 G/\sigma^2` obeys the recursion of a design with unit noise.
 
 References
 ----------

@@ -120,8 +120,7 @@ def by_arm(asked: Ask, totals: FloatArray, n_arms: int) -> tuple[IntArray, Float
 def seen_features(state: EliminationState, rows: IntArray, projection: str) -> tuple[FloatArray, IntArray]:
     """Return the sets of features that a stage sees, and which of them each of some replications has.
 
-    The projection of the authors' code depends on the live arms of all stages; otherwise designs and estimates
-    project by themselves.
+    The projection of the authors' code depends on the live arms of all stages; other designs and estimates project.
     """
     if projection != "as_coded":
         return state.features, state.feature_set[rows]

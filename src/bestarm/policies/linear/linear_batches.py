@@ -61,8 +61,7 @@ def optimistic_batches(
     replication has; ``estimate``, ``widths`` (ndarray, shapes (R, d) and (R, d, d)): centre of the plausible
     parameters, and M; ``available``, ``order`` (ndarray, shape (R, n_arms)): arms not yet pulled, at least ``size`` in
     each row; random draws that break ties; ``size``, ``n_starts``: arms of a batch; starts of the alternation. Returns
-    batches, shape (R, size), what they promise, (R,), and the optimistic parameters, (R, d), with which the promise is
-    that sum over the batch."""
+    batches, shape (R, size), what they promise, (R,), and the optimistic parameters, (R, d), that promise it."""
     n_rows, n_features = estimate.shape
     chosen = np.empty((n_rows, size), dtype=np.int64)
     values, models = np.empty(n_rows), estimate.copy()
@@ -186,8 +185,7 @@ def log_det_batches(
     r"""Return batches that greedily maximise the indices plus :math:`\lambda_{div}\log\det(I+s^{-2}MB^\top BM^\top)`.
 
     B has an arm of the batch in each row. Parameters are those of `optimistic_batches`; ``diversity`` is
-    :math:`\lambda_{div}` and ``noise`` is s: widths far below it add nothing to the determinant, so what is known is
-    not spread out.
+    :math:`\lambda_{div}` and ``noise`` is s: widths far below it, of what is known, add nothing.
     """
     n_rows = len(estimate)
     chosen = np.empty((n_rows, size), dtype=np.int64)

@@ -28,8 +28,7 @@ def learn_directions(
 
     ``x`` (ndarray, shape (R, b, d)): arms of a batch; ``rewards`` (ndarray, shape (R, b)): their rewards; NaN teaches
     nothing; ``resolution``: an arm so close to the span of the basis adds nothing; ``basis``, ``rank``, ``estimate``
-    (ndarray, shapes (R, d, d), (R,), (R, d)): orthonormal rows, how many there are, and the parameter's projection;
-    changed in place."""
+    (ndarray, shapes (R, d, d), (R,), (R, d)): orthonormal rows, their number, the parameter's projection; changed."""
     for r in range(len(x)):
         for i in range(x.shape[1]):
             if rank[r] == x.shape[2] or np.isnan(rewards[r, i]):

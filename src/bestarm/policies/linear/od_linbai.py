@@ -33,8 +33,7 @@ def schedule(
     :math:`m=(B-\min(K,d(d+1)/2)-\sum_{r=1}^{R-1}\lceil d/2^r\rceil)/R`, so that the stages, each of :math:`\sum_i\lceil
     m\pi_i\rceil` pulls, cannot overspend if their supports are no larger than [1]_ requires. ``n_arms``, ``rank``: K,
     and d, the dimension of the arms' span; ``budget``: B; ``as_coded``: the code of [2]_: the sum has one term less,
-    and m is at most B over the number of stages; ``dimension``: instead of d in the number of stages and in what
-    they leave, not in m."""
+    and m is at most B over the number of stages; ``dimension``: for d in the stages and what they leave, not in m."""
     planned = _stage_sizes(rank)
     later = sum(planned[: max(len(planned) - 1 - as_coded, 0)])
     m = (budget - min(n_arms, rank * (rank + 1) // 2) - later) / len(planned)

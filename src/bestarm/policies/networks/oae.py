@@ -80,8 +80,7 @@ class NetworkSearch(BatchSearch):
         ``state``: what is known, and which arms are left; ``rewards`` (ndarray, shape (R, n, n_known)): what each
         network is told; ``optimism`` (ndarray, shape (n,)): strength of each network's regulariser; ``objective``
         ({"avg", "sum", "hinge", "softmax"}): the regulariser; ``arms``, ``n_observed`` (ndarray of int64): what the
-        rewards belong to, where that is not what was observed; ``place``: which fit of this round it is; it keys the
-        draws."""
+        rewards belong to, where that is not what was observed; ``place``: the number of the fit; it keys the draws."""
         n_rows, n, _ = rewards.shape
         row = np.repeat(np.arange(n_rows), n)
         n_pool = state.available.sum(axis=1)

@@ -30,8 +30,7 @@ def sequential_batch(
     ``state``: what is known; ``scores`` becomes the optimistic outputs at the first place, for the arms chosen those at
     their own place, and NaN if any output of any place was; ``size``: arms of the batch; ``predict``: fits to a state
     and returns optimistic and pessimistic outputs, shape (R, n_arms); ``optimism_weight``: alpha: the virtual label is
-    alpha times the optimistic plus (1 - alpha) times the pessimistic output; ``draws`` (ndarray, shape (R, n_arms)):
-    random draws that break ties."""
+    alpha times the optimistic plus (1 - alpha) times the pessimistic output; ``draws``, (R, n_arms), break ties."""
     rows = np.arange(len(state.best))
     room = np.zeros((len(rows), size))
     virtual = replace(
