@@ -111,11 +111,8 @@ _PUBLIC = {
     "bestarm.streams": "Streams",
 }
 
-_EXTRAS = {  # what is not always installed
-    "torch": ("Torch", "networks"),
-    "sklearn": ("scikit-learn", "sklearn"),
-    "joblib": ("scikit-learn", "sklearn"),
-}
+_SKLEARN = ("scikit-learn", "sklearn")
+_EXTRAS = {"torch": ("Torch", "networks"), "sklearn": _SKLEARN, "joblib": _SKLEARN}  # what is not always installed
 _NEEDED = {"bestarm.policies.networks": "torch", "bestarm.search.tuning": "sklearn"}  # by modules
 _PLACES = {  # of each public name its module, and its name there
     public: (module, own or public)

@@ -58,15 +58,12 @@ class Ask(NamedTuple):
 class Arms:
     """What a policy may know of the arms before the first pull.
 
+    Raises ValueError for fewer than two arms, no feature, or an entry that is not finite.
+
     Parameters
     ----------
     features : ndarray, shape (n_arms, n_features) or (R, n_arms, n_features)
         Arm features, shared by all replications or one set for each.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two arms, no feature, or an entry that is not finite.
     """
 
     features: FloatArray

@@ -43,6 +43,8 @@ class Kernel(Protocol):
 class Stationary:
     r"""A stationary kernel :math:`v\,g(\|x-x'\|/\ell)` ([1]_, Section 4.2.1).
 
+    Raises ValueError for an unknown family, or a variance or length-scale that is not positive.
+
     Parameters
     ----------
     family : {"rbf", "matern52", "matern32", "exponential"}
@@ -51,11 +53,6 @@ class Stationary:
         v, in squared units of the reward.
     lengthscale : float
         :math:`\ell`, in units of the space.
-
-    Raises
-    ------
-    ValueError
-        For an unknown family, or a variance or length-scale that is not positive.
     """
 
     family: Family = "rbf"

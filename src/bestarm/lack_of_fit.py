@@ -15,18 +15,8 @@ from scipy.special import fdtrc
 from bestarm.interface import Arms, FloatArray, IntArray
 
 LEVEL = 0.001  # of p values below which it is said, see `LinearMisfit`
-_LINEAR = {  # classes of policies with linear means
-    "Gifa",
-    "Budgeted",
-    "LinGame",
-    "LinUcb",
-    "Gse",
-    "OdLinBai",
-    "Peace",
-    "PeaceAllArms",
-    "P1Rage",
-    "_Static",
-}
+# classes of policies with linear means
+_LINEAR = {"Gifa", "Budgeted", "LinGame", "LinUcb", "Gse", "OdLinBai", "Peace", "PeaceAllArms", "P1Rage", "_Static"}
 
 
 class LinearMisfit(UserWarning):
@@ -66,7 +56,8 @@ def linear_misfit(features: ArrayLike, arms: ArrayLike, totals: ArrayLike, count
 
     Least squares on the features leaves the residuals of the arms' means (lack of fit); what rewards of one arm differ
     by is pure error. Under a linear model with Gaussian noise and counts fixed beforehand, their ratio has an F
-    distribution. A policy chooses counts by what it saw: the p value is then approximate.
+    distribution. A policy chooses counts by what it saw: the p value is then approximate. Raises ValueError if shapes
+    differ or an arm is unknown.
 
     Parameters
     ----------
@@ -76,11 +67,6 @@ def linear_misfit(features: ArrayLike, arms: ArrayLike, totals: ArrayLike, count
         Which arm each measurement is of, and its reward; NaN (a failed evaluation) is left out.
     counts : array-like of int, shape (n,), optional
         How many pulls each total is the sum of; by default 1.
-
-    Raises
-    ------
-    ValueError
-        If shapes differ or an arm is unknown.
     """
     x, chosen, sums = np.asarray(features, np.float64), np.asarray(arms), np.asarray(totals, np.float64)
     pulls = np.ones_like(sums) if counts is None else np.asarray(counts, np.float64)

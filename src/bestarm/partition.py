@@ -96,6 +96,8 @@ def _coordinates(cells: IntArray, first_numbers: IntArray, cuts: IntArray, n_cut
 class Partition:
     r"""The cells of a box, and what is observed of a cell.
 
+    Raises ValueError if K < 2 or S < 1, or if a side has no positive, finite length.
+
     Parameters
     ----------
     arity : int
@@ -108,11 +110,6 @@ class Partition:
     feedback : {"representatives", "average", "integral"}
         What the mean reward of a cell is: the average of f over its representatives ([1]_, Equation 1), over the whole
         cell, or the integral over it ([1]_, Appendix D).
-
-    Raises
-    ------
-    ValueError
-        If K < 2 or S < 1, or if a side has no positive, finite length.
     """
 
     arity: int = 2

@@ -114,8 +114,7 @@ def _new(given: argparse.Namespace) -> int:
 
     if given.at == "":
         raise ValueError("--at is empty; name a folder, or leave it out for this checkout.")
-    written = new_study(given.name, Path(given.at) if given.at else None, study_names())
-    print("\n".join(map(str, written)))
+    print("\n".join(map(str, new_study(given.name, Path(given.at) if given.at else None, study_names()))))
     at = shlex.quote(given.at or "")
     install = f"pip install -e {at}; cd {at}; git init; dvc init; " if given.at else ""
     print(f"Now: {install}bestarm rows {given.name}; bestarm notebook {given.name}/01_first; then the tests.")

@@ -30,8 +30,7 @@ REBUILD = ROOT / "_rebuild"
 
 def rows_file(study: str, name: str, profile: str) -> Path:
     """Return where the rows of an experiment are committed."""
-    folder = RESULTS / study / "paper" if profile == "paper" else RESULTS / study
-    return folder / f"{name}.parquet"
+    return (RESULTS / study / "paper" if profile == "paper" else RESULTS / study) / f"{name}.parquet"
 
 
 def data_mirror() -> Path:

@@ -249,8 +249,7 @@ def _with_dependences(study: str, verdicts: pd.DataFrame, robustness: pd.DataFra
 def _write_table(study: str, name: str, table: pd.DataFrame, digits: int = 6) -> None:
     file = RESULTS / study / f"{name}.csv"
     file.parent.mkdir(parents=True, exist_ok=True)
-    text = table.to_csv(index=False, float_format=f"%.{digits}g", lineterminator="\n")
-    write_atomically(file, text.encode())
+    write_atomically(file, table.to_csv(index=False, float_format=f"%.{digits}g", lineterminator="\n").encode())
 
 
 def _with_committed(study: str, verdicts: pd.DataFrame) -> pd.DataFrame:

@@ -149,8 +149,7 @@ def _check_settings(name: str, experiments: Mapping[str, Experiment | Computatio
     policies = [getattr(series, "policy", series) for e in searches.values() for series in e.series.values()]
     known = {setting for policy in policies for setting in settings_with_values(policy)}
     for key, e in searches.items():
-        asked = set(e.settings).union(*(scale.settings for scale in e.profiles.values()))
-        if unknown := sorted(asked - known):
+        if unknown := sorted(set(e.settings).union(*(scale.settings for scale in e.profiles.values())) - known):
             raise ValueError(f"{name}, {key}: no policy has a setting {', '.join(unknown)}.")
 
 

@@ -42,8 +42,7 @@ def has_file(name: str, file: str) -> bool:
 
 def read_file(name: str, file: str) -> Any:
     """Return what one of a study's YAML files says."""
-    text = files(package_of(name)).joinpath(file).read_text(encoding="utf-8")
-    return read_yaml(text, f"{name}/{file}")
+    return read_yaml(files(package_of(name)).joinpath(file).read_text(encoding="utf-8"), f"{name}/{file}")
 
 
 @cache

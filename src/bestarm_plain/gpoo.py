@@ -96,8 +96,7 @@ def gpoo_as_coded(
             with_value.remove(c)
             L += tree.children(c)  # the new children have no value yet
         c = ranked(with_value)
-        reported = incumbent
         rewards.append(observe(c))
         seen.append(c)
-        recommended.append(reported)
+        recommended.append(incumbent)
     return recommended

@@ -84,8 +84,7 @@ def _power_mean(
     turned = z @ inverse
     gradient[:] = -np.sum((turned @ middle) * turned, axis=1)
     # sum_v p_v v'A^-1 v is convex in the weights, and no larger than the largest variance: its tangent bounds both
-    total = share.sum()
-    return mean, largest, (2.0 * np.sum(share * variances) + gradient.min()) / total
+    return mean, largest, (2.0 * np.sum(share * variances) + gradient.min()) / share.sum()
 
 
 @njit(cache=True)

@@ -111,8 +111,7 @@ class Choice:
 
     def features(self, values: Sequence[Any]) -> FloatArray:
         """Return a column for each option, such that two options are at distance 1, shape (n, n_options)."""
-        places = [self.options.index(value) for value in values]
-        return np.eye(len(self.options))[places] / math.sqrt(2.0)
+        return np.eye(len(self.options))[[self.options.index(value) for value in values]] / math.sqrt(2.0)
 
 
 Space = Mapping[str, Interval | Choice]

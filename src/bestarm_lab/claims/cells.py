@@ -135,8 +135,7 @@ class Quantity:
     def measured(self, cell: pd.DataFrame, where: Where) -> pd.DataFrame:
         """Return the values of runs (rows) and series (columns) in a cell."""
         if self.value.of is not None:
-            table: pd.DataFrame = self.derived(self.name, cell)
-            return table
+            return self.derived(self.name, cell)
         if self.name not in cell:
             self.derived(self.name, cell)  # refuses it
         if self.series_are:

@@ -320,8 +320,7 @@ class Rank(OfCells):
             p = statistics.partial_conjunction(ps, len(ps) - self.rank + 1)
             p_opposite = statistics.partial_conjunction(opposite, self.rank)
         rank = 1.0 + sum(lead.value < 0.0 for lead in leads)
-        interval = partial(self._ranks, ps, opposite)
-        return Comparison(side.name, rank, interval, p, p_opposite, len(mine.dropna()), told)
+        return Comparison(side.name, rank, partial(self._ranks, ps, opposite), p, p_opposite, len(mine.dropna()), told)
 
     def _lead(self, mine: pd.Series, other: pd.Series) -> Estimate:
         """Return how far a series is ahead of another in the runs of both."""

@@ -241,8 +241,7 @@ def spent(p: float, fraction: float) -> float:
 
 def at_least(ps: Sequence[float], level: float = 0.025) -> int:
     """Return the lower confidence bound on how many of these cells hold: partial conjunction, all numbers at once."""
-    held = [need for need in range(1, len(ps) + 1) if partial_conjunction_of_cells(ps, need) <= level]
-    return max(held, default=0)
+    return max((need for need in range(1, len(ps) + 1) if partial_conjunction_of_cells(ps, need) <= level), default=0)
 
 
 def are_shares(*values: pd.Series) -> bool:
@@ -409,8 +408,7 @@ def share_comparison(name: str, k: int, n: int, relation: Relation) -> Compariso
 
     share = k / max(n, 1)
     error = float(np.sqrt((k + 1) * (n - k + 1) / (n + 2) ** 3))
-    interval = partial(_exact_interval, k, n)
-    return Comparison(name, share, interval, *against(relation), n, error=error, against=against)
+    return Comparison(name, share, partial(_exact_interval, k, n), *against(relation), n, error=error, against=against)
 
 
 def _exact_interval(k: int, n: int, level: float) -> tuple[float, float]:
@@ -438,8 +436,7 @@ def discordant_comparison(name: str, left: pd.Series, right: pd.Series, relation
     these runs that the claim's side wins (the sign test).
     """
     more, less = int((left > right).sum()), int((left < right).sum())
-    wins = more if relation.word == "above" else less
-    found = share_comparison(name, wins, more + less, Relation("above", low=0.5))
+    found = share_comparison(name, more if relation.word == "above" else less, more + less, Relation("above", low=0.5))
     won = mean_of(pd.Series(np.sign(left - right)), shares=True)
     if not are_shares(left, right):
         return replace(found, informative=more + less > 0, against=None, estimate=won)
@@ -466,8 +463,7 @@ def bootstrap_comparison(name: str, effect: float, drawn: FloatArray, n: int, re
         low, high = np.quantile(drawn, [level / 2.0, 1.0 - level / 2.0])
         return float(low), float(high)
 
-    error = float(drawn.std(ddof=1))
-    return Comparison(name, effect, interval, *against(relation), n, error=error, against=against)
+    return Comparison(name, effect, interval, *against(relation), n, error=float(drawn.std(ddof=1)), against=against)
 
 
 def draws(generator: np.random.Generator, n: int) -> FloatArray:

@@ -78,8 +78,7 @@ def verdict_of(
 
 def verdict_alone(comparisons: Sequence[Comparison], need: int, *, level: float = LEVEL, mixed: bool = True) -> str:
     """Return the verdict on a claim at a level, not adjusted for other claims; as of `verdict_of`."""
-    significant = two_sided(*joint_p(comparisons, need)) <= level
-    return verdict_of(comparisons, significant, need, mixed=mixed, level=level)
+    return verdict_of(comparisons, two_sided(*joint_p(comparisons, need)) <= level, need, mixed=mixed, level=level)
 
 
 def deciding(comparisons: Sequence[Comparison], verdict: str, need: int) -> tuple[Comparison, float]:
@@ -306,8 +305,7 @@ def scoreboard(verdicts: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """
     lines = []
     for study, table in verdicts.items():
-        theirs = table[table["ours"].fillna("") == ""]
-        for convention, mine in theirs.groupby("convention", sort=False):
+        for convention, mine in table[table["ours"].fillna("") == ""].groupby("convention", sort=False):
             exact = (mine["kind"] == "exact") & mine["verdict"].isin(["confirmed", "refuted"])
             tested, decided = (mine.loc[of, "verdict"].value_counts() for of in (~exact, exact))
             line = {"study": study, "convention": CONVENTIONS[str(convention)], "sentences": mine["sentence"].nunique()}

@@ -71,8 +71,7 @@ class Computation:
         if self.data_files:
             made_of.append(checksums(*self.data_files) if self.has_data() else "stand-in")
         n = int(settings["replications"])
-        compute = partial(_compute_rows, self.rows.func, settings, seed, workers)
-        return [Part(digest(made_of), code, {}, n, n, compute)]
+        return [Part(digest(made_of), code, {}, n, n, partial(_compute_rows, self.rows.func, settings, seed, workers))]
 
 
 def _compute_rows(

@@ -92,8 +92,7 @@ class _Speller:
                 part = ast.copy_location(ast.FunctionDef(**{**dict(ast.iter_fields(part)), "body": kept}), part)
             # a method does not see the names of the class around it
             body.append(self.spell(part, local if isinstance(part, FUNCTIONS) else inside))
-        head = self.spell([node.decorator_list, node.bases, node.keywords], local)
-        return ["ClassDef", node.name, head, body]
+        return ["ClassDef", node.name, self.spell([node.decorator_list, node.bases, node.keywords], local), body]
 
     def _name(self, node: ast.Name | ast.Attribute, local: frozenset[str]) -> Any:
         path, base = [], node

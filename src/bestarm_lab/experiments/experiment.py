@@ -164,8 +164,7 @@ class Experiment:
         budgets = series.budgets if series.budgets is not None else self.budgets
         if budgets is not None and scale.budgets is not None:
             budgets = scale.budgets
-        limits = [series.replications, series.coded_replications if coded else None]
-        runs = [scale.replications, *filter(None, limits)]
+        runs = [scale.replications, *filter(None, [series.replications, series.coded_replications if coded else None])]
         runs += [n for setting, steps in scale.fewer.items() for at, n in steps.items() if where.get(setting, 0) >= at]
         for budget in [None] if budgets is None else _budgets(budgets, problem):
             own = {"label": label, **cuts} | ({} if budget is None else {"budget": budget})
@@ -229,8 +228,7 @@ class _Constructor:
 @lru_cache(maxsize=64)
 def _built(constructor: _Constructor, convention: Convention) -> Any:
     problem = constructor.problem()
-    deviates = convention == "as_coded" and hasattr(problem, "as_coded")
-    return problem.as_coded() if deviates else problem
+    return problem.as_coded() if convention == "as_coded" and hasattr(problem, "as_coded") else problem
 
 
 def _part(experiment: Experiment, cell: Cell, seed: int) -> Part:
@@ -276,8 +274,7 @@ def _search(
     rows = simulate(policy, problem, streams, metrics=metrics, max_pulls=cell.max_pulls, every=every)
     if experiment.observe is not None:
         found = policy.findings(replications)
-        on = [c for c in ("replication", "round") if c in found]
-        rows = rows.merge(found, "left", on, validate="one_to_one")
+        rows = rows.merge(found, "left", [c for c in ("replication", "round") if c in found], validate="one_to_one")
         if hasattr(policy, "closed"):  # the observer ends runs, and knows how their rows go on
             rows = policy.closed(rows)
     if experiment.every is not None and cell.budget is None:

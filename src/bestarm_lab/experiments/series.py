@@ -47,8 +47,7 @@ def setting_of_each(series: Mapping[str, Any], setting: str) -> dict[str, Any]:
     for name, given in series.items():
         searched = given if isinstance(given, Series) else Series(given)
         policy = searched.policy
-        settings = policy.keywords if isinstance(policy, partial) else vars(policy)
-        known = {**settings, **searched.problem}
+        known = {**(policy.keywords if isinstance(policy, partial) else vars(policy)), **searched.problem}
         if setting not in known:
             raise ValueError(f"{name} sets no {setting}; it sets: {', '.join(known)}.")
         found[name] = known[setting]

@@ -70,8 +70,7 @@ def wrapped(text: str, letters: float) -> list[str]:
 def headed(figure: Figure, title: str, *settings: str) -> Figure:
     """Write the finding and, smaller, the settings that are not empty over a figure, which grows by their height."""
     width, height = figure.get_size_inches()
-    setting = "; ".join(filter(None, settings))
-    finding, small = wrapped(title, 11 * width), wrapped(setting, 15 * width)
+    finding, small = wrapped(title, 11 * width), wrapped("; ".join(filter(None, settings)), 15 * width)
     head = 0.175 * len(finding) + 0.145 * len(small) + 0.12
     figure.set_size_inches(width, height + head)
     engine: Any = figure.get_layout_engine()
@@ -242,8 +241,7 @@ def line_panels(
             _draw_reference(axis, shown["x"], here)
             counts.append(shown["n"])
             any_spread |= bool((shown["high"] > shown["low"]).any())
-            stand_in = " · stand-in data" if (mine["data"] == "stand-in").any() else ""
-            axis.set_title(titles[panel] + stand_in)
+            axis.set_title(titles[panel] + (" · stand-in data" if (mine["data"] == "stand-in").any() else ""))
             axis.set_xlabel(_at(x, panel))
             if axis is line[0] or not share:
                 start = f"{CONVENTIONS[convention]}\n" if len(conventions) > 1 and axis is line[0] else ""

@@ -98,8 +98,7 @@ def forest(
     still = unmoved(mine, measure.reference)
     if not hide_unmoved or len(still) == len(mine.loc[mine["x"] != "", ["series", "x"]].drop_duplicates()):
         still = still.iloc[:0]  # where nothing moves at all, as with two runs, all lines are shown
-    pairs = pd.MultiIndex.from_frame(mine[["series", "x"]])
-    shown = mine[~pairs.isin(pd.MultiIndex.from_frame(still))]
+    shown = mine[~pd.MultiIndex.from_frame(mine[["series", "x"]]).isin(pd.MultiIndex.from_frame(still))]
     shown = shown[shown["series"].isin(shown.loc[shown["x"] != "", "series"])]
     conventions = [c for c in CONVENTIONS if c in set(shown["convention"])]
     columns = [(panel, c) for panel in titles for c in conventions]

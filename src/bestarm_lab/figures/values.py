@@ -71,8 +71,7 @@ def summarise(
     """
     rows = rows.assign(**{name: value for name, value in _KNOWN.items() if name not in rows})
     fields = [name for _, name, _, _ in Formatter().parse(panel) if name]
-    keys = list(dict.fromkeys([*fields, "convention", "series", *([x] if x else [])]))
-    groups = rows.groupby(keys, sort=False)
+    groups = rows.groupby(list(dict.fromkeys([*fields, "convention", "series", *([x] if x else [])])), sort=False)
     base = pd.DataFrame({"n": groups.size(), "data": groups["data"].first()}).reset_index()
     names = [panel.format(**dict(zip(fields, line, strict=True))) for line in base[fields].itertuples(index=False)]
     base = base.assign(panel=names, x=base[x] if x else np.nan, profile=profile)

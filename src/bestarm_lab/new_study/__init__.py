@@ -93,8 +93,7 @@ def _notebook(words: dict[str, str]) -> str:
     import nbformat  # a second
 
     found = nbformat.v4.new_notebook(metadata=METADATA)
-    parts = re.split(r"^%%", f"%% md\n{_text('01_first.md', words)}", flags=re.MULTILINE)[1:]
-    for number, part in enumerate(parts):
+    for number, part in enumerate(re.split(r"^%%", f"%% md\n{_text('01_first.md', words)}", flags=re.MULTILINE)[1:]):
         kind, _, source = part.partition("\n")
         kind, source = kind.strip(), source.strip("\n")
         make = nbformat.v4.new_markdown_cell if kind == "md" else nbformat.v4.new_code_cell

@@ -75,8 +75,7 @@ def scoreboard_table() -> str:
         study, coded = line["study"], line["convention"] == CONVENTIONS["as_coded"]
         paper = f"[{load_study(study).paper.abbreviation}](#{study})"
         both = f"{differ['differ'][study]} of {differ['claims'][study]}" if coded and study in differ.index else ""
-        numbers = [line[key] for key in ("sentences", *kinds, "holds", "fails")]
-        lines.append([paper, line["convention"], *numbers, both])
+        lines.append([paper, line["convention"], *[line[key] for key in ("sentences", *kinds, "holds", "fails")], both])
     return markdown(head, lines, range(2, len(head)))
 
 
@@ -261,8 +260,7 @@ def score_values(
     """
     lines = []
     for study, table in tables.items():
-        mine = table[(table["level"] == "headline") & table["comparisons"].notna()]
-        for _, line in mine.iterrows():
+        for _, line in table[(table["level"] == "headline") & table["comparisons"].notna()].iterrows():
             there = comparisons[study]
             found = there[(there["id"] == line["id"]) & (there["convention"] == line["convention"])]
             strengths = found["strength"].to_numpy(dtype=np.float64)
@@ -369,8 +367,7 @@ def _claims(axis: Axes, values: pd.DataFrame, comparisons: pd.DataFrame) -> None
         fill = "black" if line["convention"] == "as_written" else "white"
         axis.plot(x["value"], y, marker="o", ms=4.5, mfc=fill, mec="black", ls="", zorder=3)
     axis.axvline(0.0, color="0.3", lw=0.9, ls="--", zorder=0)
-    shorts = values.drop_duplicates("id")["short"]
-    axis.set_yticks(range(len(order)), shorts, fontsize=8)
+    axis.set_yticks(range(len(order)), values.drop_duplicates("id")["short"], fontsize=8)
 
 
 def _bars(axis: Axes, overview: pd.DataFrame) -> None:

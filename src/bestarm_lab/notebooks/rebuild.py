@@ -178,8 +178,7 @@ def compare_values(old: pd.DataFrame, new: pd.DataFrame) -> pd.Series:
     left, right = (_keyed(frame) for frame in (old, new))
     both = left.merge(right, how="outer", left_index=True, right_index=True, suffixes=("_old", "_new"))
     a, b = (pd.to_numeric(both[f"value_{v}"], errors="coerce").to_numpy(dtype=np.float64) for v in ("old", "new"))
-    widths = [(both[f"high_{v}"] - both[f"low_{v}"]).to_numpy(dtype=np.float64) for v in ("old", "new")]
-    width = np.fmax(*widths)
+    width = np.fmax(*[(both[f"high_{v}"] - both[f"low_{v}"]).to_numpy(dtype=np.float64) for v in ("old", "new")])
     only_new, only_old = ~both.index.isin(left.index), ~both.index.isin(right.index)
     near = np.abs(a - b) <= 0.5 * np.nan_to_num(width)
     equal = (both["value_old"].astype(str) == both["value_new"].astype(str)).to_numpy()
@@ -228,8 +227,7 @@ def compare_folders(old: Path, new: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     table = pd.DataFrame(counts).T.reindex(columns=OUTCOMES).fillna(0).astype(int)
     studies = sorted({p.parent.name for folder in (old, new) for p in folder.glob("results/*/verdicts.csv")})
     changed = [_changed_verdicts(*(f / "results" / s / "verdicts.csv" for f in (old, new))) for s in studies]
-    verdicts = pd.concat(changed, ignore_index=True) if changed else pd.DataFrame(columns=["study", "id"])
-    return table, verdicts
+    return table, (pd.concat(changed, ignore_index=True) if changed else pd.DataFrame(columns=["study", "id"]))
 
 
 def _read(file: Path, columns: list[str]) -> pd.DataFrame:

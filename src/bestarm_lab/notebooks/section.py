@@ -61,8 +61,7 @@ class Section:
         use_style()
         load_styles(self.study)  # before anything is drawn, whatever is loaded when
         if self.changed is None:
-            given = declared_parameters(self.study, self.notebook)
-            self.changed = changed_parameters(self.study, self.notebook, given)
+            self.changed = changed_parameters(self.study, self.notebook, declared_parameters(self.study, self.notebook))
         if self.changed:
             print(f"{CHANGED}: {self.words()}. What the text says, and its pictures, are the published findings.")
         if self.profile == "smoke":

@@ -362,8 +362,7 @@ def lp_ucb(
 
     Settings as of `Penalty` and `BatchGP`.
     """
-    rule = Penalty(penalty_width, penalty_as_coded)
-    return BatchGP(label, batch, rounds, rule, model, first, recommends)
+    return BatchGP(label, batch, rounds, Penalty(penalty_width, penalty_as_coded), model, first, recommends)
 
 
 def thompson(
@@ -380,5 +379,4 @@ def thompson(
 
     Settings as of `Draws` and `BatchGP`.
     """
-    rule = Draws(n_features)
-    return BatchGP(label, batch, rounds, rule, model, first, recommends)
+    return BatchGP(label, batch, rounds, Draws(n_features), model, first, recommends)

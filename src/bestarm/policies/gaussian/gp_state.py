@@ -20,6 +20,8 @@ LOG = ("width", "maximum", "region", "repeats", "log_det", "informative", "lipsc
 class GPModel:
     r"""A Gaussian process with a squared-exponential kernel, and how its hyper-parameters are found.
 
+    Raises ValueError for an unknown way of fitting or a number out of range.
+
     Parameters
     ----------
     lengthscale : float or tuple of floats
@@ -44,11 +46,6 @@ class GPModel:
         One length-scale for each feature.
     burn_in, samples, thinning : int
         Sweeps of slice sampling: before the first sample of each fit, samples, sweeps a sample.
-
-    Raises
-    ------
-    ValueError
-        For an unknown way of fitting or a number out of range.
     """
 
     lengthscale: float | tuple[float, ...] = 0.5

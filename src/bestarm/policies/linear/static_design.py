@@ -72,8 +72,7 @@ class _Static:
         """Fit the rewards; totals that are NaN (failed) teach nothing."""
         counts, sums = by_arm(asked, totals, state.means.shape[1])
         told, everything = counts.any(axis=1) & ~state.over, np.ones(counts.shape, dtype=np.bool_)
-        means = least_squares_means(state.features, state.feature_set, everything, counts, sums)
-        state.means[told] = means[told]
+        state.means[told] = least_squares_means(state.features, state.feature_set, everything, counts, sums)[told]
         state.over[:] = True
 
     def finished(self, state: StaticState) -> BoolArray:
@@ -82,8 +81,7 @@ class _Static:
 
     def recommend(self, state: StaticState) -> IntArray:
         """Return the arm with the largest estimate, shape (R, 1); a random one before the pulls."""
-        everything = np.ones(state.means.shape, dtype=np.bool_)
-        return best_live(everything, state.means, state.key, state.replications, 0)
+        return best_live(np.ones(state.means.shape, dtype=np.bool_), state.means, state.key, state.replications, 0)
 
 
 @dataclass(frozen=True)
