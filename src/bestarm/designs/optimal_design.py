@@ -299,19 +299,11 @@ def optimal_design(
     Linearly independent arms have the uniform design, without a step. A set costs O(n d + d^2) a step. Raises
     ValueError if a set has no live arm, a feature is not finite, or shapes do not fit.
 
-    Parameters
-    ----------
-    features : ndarray, shape (S, K, d)
-        Sets of arms.
-    live : ndarray of bool, shape (S, K)
-        Which arms there are.
-    rule : DesignRule
-        How to solve.
-    zero_arms : bool
-        Solve with live arms at the origin among the others, as the authors' code of [1]_ does. A uniform start gives
-        them weight, and a line search that stalls leaves it to them.
-    key, replications : uint64 and ndarray of int64, shape (S,), optional
-        Name the random start, if there is one.
+    * ``features``, (S, K, d), and ``live`` of bool, (S, K): sets of arms, and which arms there are
+    * ``rule``: how to solve
+    * ``zero_arms``: solve with live arms at the origin among the others, as the authors' code of [1]_ does. A uniform
+      start gives them weight, and a line search that stalls leaves it to them
+    * ``key``, ``replications`` of int64, (S,): name the random start, if there is one
     """
     there = checked_live(live)
     x = checked_features(features, *there.shape)

@@ -17,19 +17,11 @@ Design = Literal["latin", "sobol", "grid"]
 
 @dataclass(frozen=True)
 class Interval:
-    """A number between two bounds.
+    """A number between two bounds, ``low`` and ``high``, both included.
 
-    Raises ValueError if the bounds are no numbers, reversed, equal, not finite or too far apart, not whole for whole
-    numbers, or not positive on a log scale.
-
-    Parameters
-    ----------
-    low, high : float
-        Bounds, both included.
-    log : bool
-        Spread evenly on a logarithmic scale.
-    whole : bool
-        Whole numbers only.
+    It is spread evenly, with ``log`` on a logarithmic scale; with ``whole`` it is a whole number. Raises ValueError if
+    the bounds are no numbers, reversed, equal, not finite or too far apart, not whole for whole numbers, or not
+    positive on a log scale.
     """
 
     low: float
@@ -82,14 +74,9 @@ class Interval:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of a few values without an order.
+    """One of a few values, ``options``, without an order.
 
     Raises ValueError if there are fewer than two values, or two are equal, or a text stands in place of the values.
-
-    Parameters
-    ----------
-    options : tuple
-        At least two different values.
     """
 
     options: tuple[Any, ...]

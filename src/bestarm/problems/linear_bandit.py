@@ -82,16 +82,8 @@ def soare_instance(n_features: int = 10, omega: float = 0.1, sigma: float = 1.0)
 
     The d + 1 arms are :math:`e_1,\dots,e_d` and :math:`(\cos\omega,\sin\omega,0,\dots)`, with :math:`\theta=2e_1`. The
     last arm is :math:`2(1-\cos\omega)` behind the best, 0.01 where the angle is 0.1; pulls of arm 2 tell them apart.
-    Raises ValueError for a value out of range.
-
-    Parameters
-    ----------
-    n_features : int
-        d, at least 2.
-    omega : float
-        Angle between the best arm and the last one, in (0, pi/2).
-    sigma : float
-        Standard deviation of a reward.
+    ``n_features`` is d, at least 2, ``omega`` in (0, pi/2), ``sigma`` the standard deviation of a reward. Raises
+    ValueError for a value out of range.
 
     References
     ----------
