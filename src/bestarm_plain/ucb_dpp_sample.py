@@ -11,16 +11,13 @@ Deviations: the sample is exact, by eigenvectors, where the paper runs a Markov 
 the arm with the largest posterior mean is returned. A region with fewer arms than wanted is taken whole, with repeats.
 """
 
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 from numpy import ndarray
 
-from bestarm_plain.gaussian import Observe, condition, first_and_region, posterior
-from bestarm_plain.shared import Argmax, argmax
-
-Uniform = Callable[[int], float]  # the draw of a number
+from bestarm_plain.shared import Argmax
+from bestarm_plain.ucb_dpp_max import Uniform, ucb_dpp_max
 
 
 def k_dpp(L: ndarray, k: int, uniform: Uniform) -> list[int]:
@@ -51,34 +48,10 @@ def k_dpp(L: ndarray, k: int, uniform: Uniform) -> list[int]:
     return S
 
 
-def ucb_dpp_sample(
-    K: ndarray,  # prior covariance of the arms, shape (n, n)
-    observe: Observe,
-    batch: int,
-    rounds: int,
-    first: list[int],  # arms to start with
-    *,
-    noise: float = 0.01,
-    delta: float = 0.05,
-    estimate: bool = False,
-    uniform: Uniform = lambda number: np.random.default_rng().random(),
-    argmax: Argmax = argmax,
-) -> int:
-    """Return the arm with the largest posterior mean after all batches."""
-    k = batch - 1
-    seen, y = list(first), list(observe(first))
-    for t in range(1, rounds + 1):  # for t = 1 to T do
-        mu, cov = posterior(K, noise, seen, y)  # compute mu_{t-1} and sigma_{t-1}
-        x1, R = first_and_region(mu, cov, t, max(y), delta, estimate, argmax)  # x_{t,1}, and the region R_t^+
-        K1 = condition(cov, x1, noise)[np.ix_(R, R)]
-        if len(R) > k:  # {x_{t,b}} <- kDPPSample(K_{t,1}, B - 1)
-            others = R[k_dpp(np.eye(len(R)) + K1 / noise, k, uniform)].tolist() if k else []
-        else:
-            others = R.tolist() + [int(R[int(uniform(b) * len(R))]) for b in range(len(R), k)]
-        chosen = [x1, *others]
-        seen += chosen
-        y += list(observe(chosen))  # obtain y_{t,b}
-    return int(np.argmax(posterior(K, noise, seen, y)[0]))
+def sample(cov: ndarray, R: ndarray, k: int, noise: float, uniform: Uniform, argmax: Argmax) -> list[int]:
+    """Return k arms of the region R: a sample of the k-DPP, kDPPSample(K_{t,1}, B - 1)."""
+    return R[k_dpp(np.eye(len(R)) + cov[np.ix_(R, R)] / noise, k, uniform)].tolist() if k else []
 
 
+ucb_dpp_sample = partial(ucb_dpp_max, choose=sample)
 est_dpp_sample = partial(ucb_dpp_sample, estimate=True)
