@@ -113,14 +113,12 @@ def k_means(x: FloatArray, centres: FloatArray, labels: IntArray) -> float:
     distances = np.empty(len(x))
     labels[:] = -1
     for _ in range(_MOST_STEPS):
-        # assignment step: every arm to its nearest centre
-        if not _assign(x, centres, labels, distances):
+        if not _assign(x, centres, labels, distances):  # assignment step: every arm to its nearest centre
             break
         sizes = np.zeros(len(centres), dtype=np.int64)
         for label in labels:
             sizes[label] += 1
-        # an empty cluster takes the farthest arm
-        for c in range(len(centres)):
+        for c in range(len(centres)):  # an empty cluster takes the farthest arm
             if sizes[c] == 0:
                 farthest = np.argmax(distances)
                 sizes[labels[farthest]] -= 1

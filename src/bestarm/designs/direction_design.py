@@ -109,8 +109,7 @@ def xy_design(z: FloatArray, directions: FloatArray, weights: FloatArray) -> flo
         if largest < least:
             least = largest
             weights[:] = trial
-        # taken only if the power mean falls
-        if reached < value:
+        if reached < value:  # taken only if the power mean falls
             current, value, step = trial, reached, 1.3 * step
             gradient[:] = other
         else:
@@ -128,8 +127,7 @@ def symmetric_width(
     of `bestarm.designs.width_design`, all draws at once.
     """
     d = z.shape[1]
-    # A = Q diag(a) Q', s = a^-1/2
-    eigenvalues, q = np.linalg.eigh(_information(z, weights))
+    eigenvalues, q = np.linalg.eigh(_information(z, weights))  # A = Q diag(a) Q', s = a^-1/2
     eigenvalues = np.maximum(eigenvalues, _SMALLEST)
     s = 1.0 / np.sqrt(eigenvalues)
     turned, rotated = chosen @ q, xi @ q

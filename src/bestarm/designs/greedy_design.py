@@ -55,8 +55,7 @@ def _next_arm(gram: FloatArray, counts: IntArray) -> int:
     n_arms = len(gram)
     worst = np.empty(n_arms)
     least = np.inf
-    # the largest variance after a pull of j: max_i G_ii - G_ji^2 / (1 + G_jj)
-    for j in range(n_arms):
+    for j in range(n_arms):  # the largest variance after a pull of j: max_i G_ii - G_ji^2 / (1 + G_jj)
         scale, enough = 1.0 / (1.0 + gram[j, j]), least * (1.0 + _EQUAL)
         worst[j] = 0.0
         for i in range(n_arms):

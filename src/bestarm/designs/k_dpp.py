@@ -116,8 +116,7 @@ def greedy(kernel: FloatArray, k: int, chosen: IntArray) -> int:
         for s in range(t):
             row -= rows[s, best] * rows[s]
         rows[t] = row / np.sqrt(left[best])
-        # d_i^2 = d_i^2 - e_i^2
-        left -= rows[t] ** 2
+        left -= rows[t] ** 2  # d_i^2 = d_i^2 - e_i^2
         free[best], chosen[t] = False, best
     return k
 
@@ -165,8 +164,7 @@ def branch_and_bound(kernel: FloatArray, start: IntArray, most: int) -> tuple[In
     while depth >= 0 and visited < most:
         chosen[depth] += 1
         j = chosen[depth]
-        # too few points are left to complete the set: one level up
-        if j > n - (k - depth):
+        if j > n - (k - depth):  # too few points are left to complete the set: one level up
             depth -= 1
             continue
         visited += 1
@@ -178,8 +176,7 @@ def branch_and_bound(kernel: FloatArray, start: IntArray, most: int) -> tuple[In
             depth -= 1  # later points have smaller bounds still
             continue
         value[depth + 1] = value[depth] + np.log(left[depth, j])
-        # a complete set
-        if depth == k - 1:
+        if depth == k - 1:  # a complete set
             if value[k] > best_value:
                 best_value = value[k]
                 best[:] = chosen

@@ -147,8 +147,7 @@ def _try_add(
         variance = _conditional(diagonal[j], found, factor, order, size - 1, solved)
         if variance < -_ROUNDING * diagonal[j]:
             bad = 1
-        # accept with probability variance / L_jj
-        if accept * diagonal[j] < variance:
+        if accept * diagonal[j] < variance:  # accept with probability variance / L_jj
             _place(members, columns, gram, diagonal, place, size, j, column, found)
             return number, bad, True
     return number, bad, False
@@ -169,11 +168,9 @@ def _widen(entries: Entries, diagonal: FloatArray, j: int, column: FloatArray, w
     exponentials(wide)
     for i in range(len(wide)):
         wide[i] = entries.constant + entries.signal * wide[i]
-    # posterior covariances: less the products of whitened columns
-    subtract_products(column, entries.rows, wide)
+    subtract_products(column, entries.rows, wide)  # posterior covariances: less the products of whitened columns
     wide *= entries.weight
-    # the ridge is on the diagonal alone
-    wide[j] = diagonal[j]
+    wide[j] = diagonal[j]  # the ridge is on the diagonal alone
 
 
 @njit(cache=True)
@@ -226,8 +223,7 @@ def _add_exactly(
             pick, seen = j, seen + left[j]
             if seen > target:
                 break
-    # the new member's column, Gram entries and kernel row
-    if pick >= 0 and pick != members[place]:
+    if pick >= 0 and pick != members[place]:  # the new member's column, Gram entries and kernel row
         _gather(entries, pick, column)
         for t in range(size):
             found[t] = wide[t, pick]
@@ -276,8 +272,7 @@ def _exchange(
     factors, orders, losses = np.zeros((k, k, k)), np.zeros((k, k), dtype=np.int64), np.zeros(k)
     ready = np.zeros(k, dtype=np.bool_)
     for _ in range(n_steps):
-        # stay with probability 1/2
-        lazy = uniform(key, replication, item, number) < 0.5
+        lazy = uniform(key, replication, item, number) < 0.5  # stay with probability 1/2
         number += 1
         if lazy or k == n:
             continue
@@ -300,8 +295,7 @@ def _exchange(
         gain = _conditional(diagonal[j], found, factor, order, k - 1, solved)
         if gain < -_ROUNDING * diagonal[j]:
             bad = 1
-        # Metropolis: exchange with probability min(1, ratio)
-        if accept * losses[place] < gain:
+        if accept * losses[place] < gain:  # Metropolis: exchange with probability min(1, ratio)
             _place(members, columns, gram, diagonal, place, k, j, column, found)
             ready[:] = False
     return bad
@@ -329,8 +323,7 @@ def run_chain(
     wide = np.zeros((k if not exchange else 0, len(diagonal)))
     reach = np.cumsum(diagonal)
     number, bad, whole = 0, 0, False
-    # the given start, member by member
-    if len(start) > 0:
+    if len(start) > 0:  # the given start, member by member
         for t in range(k):
             _gather(entries, start[t], workspace[2])
             _entries_with(entries, start[t], workspace[2], members[:t], columns[:t], workspace[3][:t])
@@ -346,8 +339,7 @@ def run_chain(
         else:
             place, size = int(uniform(key, replication, item, number) * k), k
             number += 1
-        # by rejection; once patience ran out, from the variances of all points
-        if not whole:
+        if not whole:  # by rejection; once patience ran out, from the variances of all points
             number, fault, added = _try_add(
                 entries,
                 diagonal,

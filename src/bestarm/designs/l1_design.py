@@ -212,8 +212,7 @@ def _climb(
             y[:] = signs @ edges
             heights[:] = x @ y
             age = 0
-        # the weights of the active arms that write the target
-        slopes = edges @ target
+        slopes = edges @ target  # the weights of the active arms that write the target
         r = _leaving_arm(arms, signs * slopes, pivot > patience)
         if r < 0:
             break
@@ -316,8 +315,7 @@ def _solve(
                 if place[arm] < 0:
                     weights[p, arm] += 1.0 - 2.0 * end
         certified[first:last] = True
-        # the related arms: one walk over the vertices for all pairs
-        if rank > 0:
+        if rank > 0:  # the related arms: one walk over the vertices for all pairs
             x = np.ascontiguousarray(coordinates[s][arms][:, :rank])
             found = np.zeros((last - first, len(arms)))
             best_vertices(x, mine, found, certified[first:last])

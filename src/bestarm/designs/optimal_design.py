@@ -84,8 +84,7 @@ def golden_section(leverage: FloatArray, c: FloatArray, gain: float) -> float:
     low, high = 0.0, 1.0
     left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
     at_left, at_right = largest_after(leverage, c, gain, left), largest_after(leverage, c, gain, right)
-    # keep the part of [low, high] around the lower of the two inner points
-    for _ in range(_SECTIONS):
+    for _ in range(_SECTIONS):  # keep the part of [low, high] around the lower of the two inner points
         if at_left <= at_right:
             high, right, at_right = right, left, at_left
             left = high - _GOLDEN * (high - low)
@@ -140,8 +139,7 @@ def kumar_yildirim(z: FloatArray, key: np.uint64, replication: int) -> FloatArra
         for m in range(d):
             direction[m] = standard_normal(key, replication, m, k)
         subtract_span(direction, basis[:k])
-        # the arm that reaches farthest along it
-        chosen = int(np.argmax(np.abs(z @ direction)))
+        chosen = int(np.argmax(np.abs(z @ direction)))  # the arm that reaches farthest along it
         weights[chosen] = 1.0 / d
         # Gram-Schmidt: rows of the basis span the arms chosen
         basis[k] = z[chosen]
@@ -179,8 +177,7 @@ def solve(z: FloatArray, weights: FloatArray, rule: int, tolerance: float, max_s
     while taken < max_steps:
         if taken % _REFRESH == _REFRESH - 1:
             information_inverse(z, weights, inverse, leverage)
-        # [1]_, Algorithm 2: the vertex is the arm with the largest leverage
-        s = int(np.argmax(leverage))
+        s = int(np.argmax(leverage))  # [1]_, Algorithm 2: the vertex is the arm with the largest leverage
         # Kiefer and Wolfowitz: the largest leverage is at least d, and d at the optimum alone
         if leverage[s] <= (1.0 + tolerance) * d:
             break
@@ -260,22 +257,19 @@ def _solve_all(
     for s in range(len(live)):
         arms = np.flatnonzero(live[s])
         squares = np.array([np.sum(features[s, a] ** 2) for a in arms])
-        # an arm at the origin teaches nothing
-        if squares.max() > 0.0 and not zero_arms:
+        if squares.max() > 0.0 and not zero_arms:  # an arm at the origin teaches nothing
             arms = arms[squares > 0.0]
         if squares.max() == 0.0:  # nothing to learn: every live arm is the origin
             weights[s][live[s]] = 1.0 / np.sum(live[s])
             converged[s] = True
             continue
         x = features[s][arms]
-        # coordinates in the span of the live arms, in which V has an inverse
-        basis = span_basis(x)
+        basis = span_basis(x)  # coordinates in the span of the live arms, in which V has an inverse
         z = x @ basis
         n, ranks[s] = z.shape
         pi = np.full(n, 1.0 / n)
         leverage[s], converged[s] = ranks[s], True
-        # independent arms have the uniform design, and need no solver
-        if ranks[s] < n:
+        if ranks[s] < n:  # independent arms have the uniform design, and need no solver
             if spanning_start:
                 pi = kumar_yildirim(z, key, replications[s])
             n_steps[s], converged[s], leverage[s] = solve(z, pi, rule, tolerance, max_steps)

@@ -44,8 +44,7 @@ def span_basis(x: FloatArray) -> FloatArray:
     direction, along = np.empty(d), np.empty(n)
     rank = 0
     while rank < len(basis):
-        # pivot: the arm with the largest part outside of the span
-        longest = int(np.argmax(squares))
+        longest = int(np.argmax(squares))  # pivot: the arm with the largest part outside of the span
         for k in range(d):
             direction[k] = rest[k, longest]
         subtract_span(direction, basis[:rank])

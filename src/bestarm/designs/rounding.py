@@ -142,25 +142,21 @@ def apportion(shares: FloatArray, budget: int, order: IntArray) -> IntArray:
     """Return the efficient apportionment of a budget to positive shares ([2]_), ties to the first of ``order``."""
     n = len(shares)
     counts = np.zeros(n, dtype=np.int64)
-    # no more pulls than arms with weight: one each for the largest shares
-    if budget <= n:
+    if budget <= n:  # no more pulls than arms with weight: one each for the largest shares
         kept_last = -shares
         for _ in range(budget):
             i = _smallest(kept_last, order)
             counts[i], kept_last[i] = 1, np.inf
         return counts
     spent = 0
-    # [2]_: first ceil((n - |S| / 2) pi_i) for the arms of the support S
-    for i in range(n):
+    for i in range(n):  # [2]_: first ceil((n - |S| / 2) pi_i) for the arms of the support S
         counts[i] = _round_up((budget - 0.5 * n) * shares[i])
         spent += counts[i]
-    # then one less where (N_i - 1) / pi_i is largest
-    while spent > budget:
+    while spent > budget:  # then one less where (N_i - 1) / pi_i is largest
         i = _smallest((1 - counts) / shares, order)
         counts[i] -= 1
         spent -= 1
-    # or one more where N_i / pi_i is least
-    while spent < budget:
+    while spent < budget:  # or one more where N_i / pi_i is least
         i = _smallest(counts / shares, order)
         counts[i] += 1
         spent += 1
@@ -264,17 +260,14 @@ def swap(whitened: FloatArray, counts: IntArray, epsilon: float, order: IntArray
     counts, alpha = counts.copy(), np.sqrt(d) / epsilon
     leaves, comes = np.empty(n_arms), np.empty(n_arms)
     for _ in range(int(np.ceil(counts.sum() / epsilon))):
-        # Z, the sum of x x' over the pulls
-        z = whitened.T @ (whitened * counts.astype(np.float64)[:, np.newaxis])
+        z = whitened.T @ (whitened * counts.astype(np.float64)[:, np.newaxis])  # Z, the sum of x x' over the pulls
         eigenvalues, vectors = np.linalg.eigh(z)
-        # balanced: lambda_min(Z) is at least 1 - 3 epsilon
-        if eigenvalues[0] >= max(1.0 - 3.0 * epsilon, _COLLINEAR):
+        if eigenvalues[0] >= max(1.0 - 3.0 * epsilon, _COLLINEAR):  # balanced: lambda_min(Z) is at least 1 - 3 epsilon
             break
         # eigenvalues of A^{1/2} = (c I + alpha Z)^-1
         roots = 1.0 / (_normaliser(eigenvalues, alpha) + alpha * eigenvalues)
         squares = (whitened @ vectors) ** 2
-        # what the pulls are worth, from x'Ax and 2 alpha x'A^{1/2}x
-        for i in range(n_arms):
+        for i in range(n_arms):  # what the pulls are worth, from x'Ax and 2 alpha x'A^{1/2}x
             value, weight = np.sum(squares[i] * roots**2), 2.0 * alpha * np.sum(squares[i] * roots)
             leaves[i] = value / (1.0 - weight) if counts[i] > 0 and weight < 1.0 else np.inf
             comes[i] = value / (1.0 + weight)

@@ -49,15 +49,13 @@ def width(x: FloatArray, weights: FloatArray, directions: FloatArray, xi: FloatA
         for k in range(d):
             for m in range(d):
                 a[k, m] += weights[j] * x[j, k] * x[j, m]
-    # A = Q diag(a) Q', s = a^-1/2
-    eigenvalues, q = np.linalg.eigh(a)
+    eigenvalues, q = np.linalg.eigh(a)  # A = Q diag(a) Q', s = a^-1/2
     eigenvalues = np.maximum(eigenvalues, _SMALLEST)
     s = 1.0 / np.sqrt(eigenvalues)
     turned, rotated = directions @ q, xi @ q
     middle, value = np.zeros((d, d)), 0.0
     for i in range(len(xi)):
-        # v'A^-1/2 xi for every direction v
-        heights = turned @ (s * rotated[i])
+        heights = turned @ (s * rotated[i])  # v'A^-1/2 xi for every direction v
         best = int(np.argmax(heights))
         value += heights[best]
         # the sum over draws of (Q'v)_k (Q'xi)_l / (s_k + s_l)
@@ -83,8 +81,7 @@ def mirror_step(weights: FloatArray, gradient: FloatArray, step: float, floor: f
     exponent = -2.0 * step * gradient
     low, high = exponent.min() - 60.0, exponent.max() + 60.0
     found = weights.copy()
-    # bisection for nu: the larger it is, the smaller the weights
-    for _ in range(_BISECTIONS):
+    for _ in range(_BISECTIONS):  # bisection for nu: the larger it is, the smaller the weights
         shift = 0.5 * (low + high)
         total = 0.0
         for j in range(len(weights)):
@@ -117,8 +114,7 @@ def mirror_descent(
     weights, gradient, total = np.full(n, 1.0 / n), np.empty(n), np.zeros(n)
     for t in range(n_steps):
         total += weights
-        # a stochastic gradient, from one draw
-        width(x, weights, directions, xi[t : t + 1], gradient)
+        width(x, weights, directions, xi[t : t + 1], gradient)  # a stochastic gradient, from one draw
         weights = mirror_step(weights, gradient, step, 0.5 / d)
     return total / n_steps
 
@@ -142,8 +138,7 @@ def exponentiated_gradient(
         trial = np.maximum(trial / trial.sum(), _LEAST_SHARE / n)
         trial /= trial.sum()
         reached = width(x, trial, directions, xi, trial_gradient)
-        # taken only if the width falls
-        if reached < value:
+        if reached < value:  # taken only if the width falls
             weights, value, step = trial, reached, 1.3 * step
             gradient[:] = trial_gradient
         else:

@@ -40,14 +40,12 @@ def _estimate(
             basis = span_basis(x[arms])
             z = x[arms] @ basis
         numbers, sums = counts[r][arms].astype(np.float64), totals[r][arms]
-        # [1]_, Equation 4 or Equation 1
-        if logistic:
+        if logistic:  # [1]_, Equation 4 or Equation 1
             theta = np.zeros(z.shape[1])
             fit_logistic(z, numbers, sums, ridge, theta)
         else:
             theta = fit_least_squares(z, numbers, sums)
-        # from coordinates of the span back to features
-        direction = basis @ theta
+        direction = basis @ theta  # from coordinates of the span back to features
         for a in np.flatnonzero(live[r]):
             found[r, a] = np.sum(x[a] * direction)
 

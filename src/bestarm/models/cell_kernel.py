@@ -115,8 +115,7 @@ def _average_covariances(
     found = np.empty(n)
     for i in range(n):
         h, other_h, total = depths[i], depths[n + i], 0.0
-        # [1]_, Equation 4: the mean of k over all pairs of representatives
-        for s in range(size):
+        for s in range(size):  # [1]_, Equation 4: the mean of k over all pairs of representatives
             for other in range(size):
                 squared = 0.0
                 for j in range(d):
@@ -124,8 +123,7 @@ def _average_covariances(
                     y = (coordinates[n + i, j] + offsets[other_h, other, j]) * widths[other_h, j]
                     squared += (x - y) ** 2
                 r = np.sqrt(squared) / lengthscale
-                # families as in `bestarm.kernels.Stationary`
-                if family == "rbf":
+                if family == "rbf":  # families as in `bestarm.kernels.Stationary`
                     total += np.exp(-0.5 * r * r)
                 elif family == "matern52":
                     total += (1.0 + np.sqrt(5.0) * r + 5.0 / 3.0 * r * r) * np.exp(-np.sqrt(5.0) * r)

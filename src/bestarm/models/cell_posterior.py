@@ -118,8 +118,7 @@ def _observe(
         if not pivot > 1e-12 * noise[r]:
             return r
         row = whitened[r, u, :t].copy()  # Appendix B: the new row of L solves L l = q
-        # l_22 = sqrt(q_22 - |l_21|^2), which is the variance that is left, plus noise
-        diagonal = np.sqrt(pivot)
+        diagonal = np.sqrt(pivot)  # l_22 = sqrt(q_22 - |l_21|^2), which is the variance that is left, plus noise
         factor[r, t, :t] = row
         factor[r, t, t] = diagonal
         # z_t = (y - l_21 z) / l_22, and l_21 z is the mean of the observed node

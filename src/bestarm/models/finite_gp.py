@@ -183,14 +183,12 @@ def rebuild(
     variances[:] = signal + constant
     reward_means[:] = 0.0
     one_means[:] = 0.0
-    # [1]_, Algorithm 2.1, in blocks of rows of L^-1 K
-    for first in range(0, n, block):
+    for first in range(0, n, block):  # [1]_, Algorithm 2.1, in blocks of rows of L^-1 K
         last = min(first + block, n)
         cross = np.empty((last - first, n_arms))
         for t in range(first, last):
             prior_column(points, points[:, arms[t]].copy(), lengthscales, signal, constant, cross[t - first])
-        # less what the rows of earlier blocks explain, as one product of matrices
-        if first > 0:
+        if first > 0:  # less what the rows of earlier blocks explain, as one product of matrices
             own = np.empty((last - first, first))
             for t in range(first, last):
                 for s in range(first):

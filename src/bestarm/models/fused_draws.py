@@ -24,8 +24,7 @@ def _words(
     for lane in range(len(lanes)):
         x0, x1, x2, x3 = step, names[0, lane], names[1, lane], part
         k0, k1 = key & _LOW_WORD, key >> _WORD
-        # the ten rounds of Philox 4x32, with the key raised after each
-        for _ in range(10):
+        for _ in range(10):  # the ten rounds of Philox 4x32, with the key raised after each
             a, b = _MULTIPLIER_0 * x0, _MULTIPLIER_1 * x2
             x0, x1, x2, x3 = (b >> _WORD) ^ x1 ^ k0, b & _LOW_WORD, (a >> _WORD) ^ x3 ^ k1, a & _LOW_WORD
             k0, k1 = (k0 + _WEYL_0) & _LOW_WORD, (k1 + _WEYL_1) & _LOW_WORD

@@ -65,8 +65,7 @@ def _take_steps(
     rows = np.zeros((width, -(-d // width) * width), dtype=np.float32)
     block = np.empty((width, width), dtype=np.float32)
     for s in range(index.shape[0]):
-        # features of the minibatch, one network in each lane
-        if d < width // 2:
+        if d < width // 2:  # features of the minibatch, one network in each lane
             for lane in range(width):
                 for b in range(n_samples):
                     r = index[s, lane, b]
@@ -84,8 +83,7 @@ def _take_steps(
                     transpose(lanes, rows.ctypes.data + 4 * i, 4 * rows.shape[1], result, vector)
                     if not whole:
                         inputs[b, i:d] = block[: d - i]
-        # forward: x_{l+1} = relu(W_l x_l), the last layer without relu
-        for layer in range(n_layers):
+        for layer in range(n_layers):  # forward: x_{l+1} = relu(W_l x_l), the last layer without relu
             i, j = sizes[layer] + 1, sizes[layer + 1]
             left = (base + at_x[layer], vector * i, vector)
             right = (base + at_p[layer], vector * j, vector)
@@ -105,8 +103,7 @@ def _take_steps(
                     slope[b, 0, lane] = -share[lane, b] * (np.float32(4.0) * (f * f * f))
                 elif objective == LINEAR:
                     slope[b, 0, lane] = -share[lane, b]
-        # the softmax couples the arms of the pool, so it waits for all outputs
-        if objective == SOFTMAX:
+        if objective == SOFTMAX:  # the softmax couples the arms of the pool, so it waits for all outputs
             for lane in range(width):
                 softmax_slopes(output[m:, 0, lane], share[lane, m:], slope[m:, 0, lane])
         # backward: d_l = relu'(x_l) W_l' d_{l+1}, then a step of Adam on the gradient d_{l+1} x_l'

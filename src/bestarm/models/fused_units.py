@@ -33,13 +33,11 @@ def _take_steps(
     output = state[at_x[n_layers] // 4 :][: n_samples * wide[n_layers]].reshape((n_samples, wide[n_layers]))
     slope = state[at_d[n_layers] // 4 :][: n_samples * wide[n_layers]].reshape((n_samples, wide[n_layers]))
     for s in range(index.shape[0]):
-        # features of the minibatch, one after the other
-        for b in range(n_samples):
+        for b in range(n_samples):  # features of the minibatch, one after the other
             r = index[s, g, b]
             for i in range(sizes[0]):
                 inputs[b, i] = table[r, i]
-        # forward: x_{l+1} = relu(W_l x_l), the last layer without relu
-        for layer in range(n_layers):
+        for layer in range(n_layers):  # forward: x_{l+1} = relu(W_l x_l), the last layer without relu
             after = sizes[layer + 1]
             i, j = sizes[layer] + 1, -(-after // width)
             left = (base + at_x[layer], 4 * wide[layer], 4)
@@ -62,16 +60,14 @@ def _take_steps(
                 slope[b, 0] = -share[g, b] * (np.float32(4.0) * (f * f * f))
             elif objective == LINEAR:
                 slope[b, 0] = -share[g, b]
-        # the softmax couples the arms of the pool, so it waits for all outputs
-        if objective == SOFTMAX:
+        if objective == SOFTMAX:  # the softmax couples the arms of the pool, so it waits for all outputs
             softmax_slopes(output[m:, 0], share[g, m:], slope[m:, 0])
         # backward: d_l = relu'(x_l) W_l' d_{l+1}, then a step of Adam on the gradient d_{l+1} x_l'
         for layer in range(n_layers - 1, -1, -1):
             before, after = sizes[layer], sizes[layer + 1]
             i, j = -(-before // width), -(-after // width)
             if layer:
-                # W_l', tile by tile, so that the units of the layer before are in the lanes
-                for row in range(i):
+                for row in range(i):  # W_l', tile by tile, so that the units of the layer before are in the lanes
                     for column in range(j):
                         source = base + at_p[layer] + vector * (width * row * j + column)
                         turned = base + at_t[layer] + vector * (width * column * i + row)

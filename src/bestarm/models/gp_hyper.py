@@ -146,8 +146,7 @@ def _write_gradient(
 ) -> None:
     r"""Write the gradient, the prior's plus :math:`\frac12\mathrm{tr}((\alpha\alpha^\top-A^{-1})\partial A)` ([1]_)."""
     d, n, n_scales = len(squared), len(whitened), len(theta) - 2
-    # A^-1, and alpha = A^-1 y
-    inverse, alpha = symmetric_inverse(factor), whitened.copy()
+    inverse, alpha = symmetric_inverse(factor), whitened.copy()  # A^-1, and alpha = A^-1 y
     for i in range(n - 1, -1, -1):
         for j in range(i + 1, n):
             alpha[i] -= factor[i, j] * alpha[j]
@@ -253,8 +252,7 @@ def find_map(
     ``starts`` (ndarray, shape (n_starts, p)): starts; ``points`` (ndarray, shape (d, n)): where rewards were seen;
     ``rewards``, ``constant``, ``priors``: see `log_posterior`; ``most``: steps from a start; ``tolerance``: largest
     entry of the gradient at which a climb ends."""
-    # the same for all starts
-    squared = squared_differences(points)
+    squared = squared_differences(points)  # the same for all starts
     best, value = _climb(starts[0].copy(), squared, rewards, constant, priors, most, tolerance)
     for s in range(1, len(starts)):
         theta, reached = _climb(starts[s].copy(), squared, rewards, constant, priors, most, tolerance)
@@ -346,8 +344,7 @@ def refit(
         for t in range(n):
             own[:, t] = points[point_set[r], :, arms[r, t]]
         scaled = (rewards[r, :n] - offset[r]) / scale[r]
-        # MAP, the best of all starts
-        if sweeps[1] == 0:
+        if sweeps[1] == 0:  # MAP, the best of all starts
             starts = np.empty((n_starts, p))
             starts[0] = theta[r]
             for s in range(1, n_starts):

@@ -139,8 +139,7 @@ def fit_logistic(x: FloatArray, counts: FloatArray, totals: FloatArray, ridge: f
                 weights[k] = counts[k] * p * (1.0 - p)
                 for i in range(d):
                     step[i] += (totals[k] - counts[k] * p) * x[k, i]
-        # minus the Hessian: X' diag(N p (1 - p)) X + ridge I
-        hessian = design(x, weights, ridge)
+        hessian = design(x, weights, ridge)  # minus the Hessian: X' diag(N p (1 - p)) X + ridge I
         if not factorise(hessian):
             return n_steps
         gradient[:] = step

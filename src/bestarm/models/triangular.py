@@ -55,8 +55,7 @@ def symmetric_inverse(factor: FloatArray) -> FloatArray:
         last, first = first, max(0, first - _BLOCK)
         size = last - first
         solved = np.zeros((size, size + n - last))  # the corner's inverse, then X
-        # back substitution for U_c^{-1} and X
-        for i in range(size - 1, -1, -1):
+        for i in range(size - 1, -1, -1):  # back substitution for U_c^{-1} and X
             own, row = factor[first + i], solved[i]
             row[i] = 1.0
             row[size:] = own[last:]
@@ -68,8 +67,7 @@ def symmetric_inverse(factor: FloatArray) -> FloatArray:
         # (U_c'U_c)^{-1}
         corner = np.ascontiguousarray(solved[:, :size])
         block = np.dot(corner, corner.T)
-        # X Z beside the corner, and X Z X' added to it
-        if last < n:
+        if last < n:  # X Z beside the corner, and X Z X' added to it
             x = np.ascontiguousarray(solved[:, size:])
             across = np.ascontiguousarray(np.dot(x, found[last:])[:, last:])
             block += np.dot(across, x.T)

@@ -176,8 +176,7 @@ def choose_batches(
         if n > 0:
             best = scaled.max()  # the estimate of the maximum starts at the best reward
 
-        # Rules that condition on nothing: the rewards, once told, make the rows.
-        if rule.family == RANDOM:
+        if rule.family == RANDOM:  # rules that condition on nothing: the rewards, once told, make the rows
             for b in range(batch):
                 arms[r, b] = int(uniform(random.key, random.replications[r], turn, b) * n_arms)
             n_rows[r] = n
@@ -215,8 +214,7 @@ def choose_batches(
             arms[r, 0] = argmax(view, own + width * np.sqrt(view.variances), 0)
             log[r, 0], log[r, 2] = width, len(region)
             n_rows[r] = condition(view, n, arms[r, 0])
-            # x_{t,2}, ..., x_{t,B}: a maximum or a sample of the (B - 1)-DPP of L_{t,1} on R_t^+.
-            if batch > 1:
+            if batch > 1:  # x_{t,2}, ..., x_{t,B}: a maximum or a sample of the (B - 1)-DPP of L_{t,1} on R_t^+
                 if rule.exclude_first and len(region) > 1:
                     region = region[region != arms[r, 0]]
                 n_rows[r], repeats, bad = fill_from_region(

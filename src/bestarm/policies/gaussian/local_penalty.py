@@ -62,8 +62,7 @@ def mean_gradient(
         values[i] *= weights[i] * signal
         for c in range(d):
             gradient[c] -= values[i] * (x[c] - seen[i, c]) * precision[c]
-    # grad |grad mu|^2 = 2 H grad mu, with H the Hessian of mu
-    if len(ascent) > 0:
+    if len(ascent) > 0:  # grad |grad mu|^2 = 2 H grad mu, with H the Hessian of mu
         ascent[:] = 0.0
         for i in range(n):
             along = 0.0

@@ -86,13 +86,11 @@ def _learn(
             m, q = n_members[r], 0
             while q < m and members[r, q] != a:
                 q += 1
-            # no room for another arm: G - W M W' is written anew
-            if q == room:
+            if q == room:  # no room for another arm: G - W M W' is written anew
                 gram[r] -= recent[r].T @ (core[r] @ recent[r])
                 recent[r], core[r] = 0.0, 0.0
                 m, q = 0, 0
-            # a new column of W
-            if q == m:
+            if q == m:  # a new column of W
                 recent[r, q], members[r, q] = gram[r, a], a
                 m += 1
                 n_members[r] = m
@@ -106,14 +104,12 @@ def _learn(
             for j in range(m):
                 for i in range(n_arms):
                     column[i] += u[j] * recent[r, j, i]
-            # gamma = n / (1 + n c_a): the update of Sherman and Morrison for n pulls
-            gain = n / (1.0 + n * column[a])
+            gain = n / (1.0 + n * column[a])  # gamma = n / (1 + n c_a): the update of Sherman and Morrison for n pulls
             surprise = gain * (totals[r, k] / n - means[r, a])
             for i in range(n_arms):
                 means[r, i] += column[i] * surprise
                 variances[r, i] -= gain * column[i] * column[i]
-            # M + gamma u u'
-            for i in range(m):
+            for i in range(m):  # M + gamma u u'
                 for j in range(m):
                     core[r, i, j] += gain * u[i] * u[j]
             pulls[r, a] += n

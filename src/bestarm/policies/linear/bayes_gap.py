@@ -164,13 +164,10 @@ def choose(
         hardness = estimated_hardness(mu, widths, epsilon, inverse_square, absolute)
         beta = exploration(information[r], hardness, root)
         upper = mu + beta * widths
-        # B_k = max_{i != k} U_i - L_k
-        bounds = largest_of_the_others(upper) - (mu - beta * widths)
-        # J = argmin_k B_k
-        best = largest(-bounds, allowed, in_order, key, replication, time, 0)
+        bounds = largest_of_the_others(upper) - (mu - beta * widths)  # B_k = max_{i != k} U_i - L_k
+        best = largest(-bounds, allowed, in_order, key, replication, time, 0)  # J = argmin_k B_k
         allowed[best] = False
-        # j = argmax_{k != J} U_k
-        rival = largest(upper, allowed, in_order, key, replication, time, 1)
+        rival = largest(upper, allowed, in_order, key, replication, time, 1)  # j = argmax_{k != J} U_k
         allowed[best] = True
         # the recommendation is the J of the round with the least bound
         if bounds[best] < smallest_bound[r]:

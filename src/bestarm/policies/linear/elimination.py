@@ -218,8 +218,7 @@ def keep_largest(
     n_arms = live.shape[1]
     for r in range(len(live)):
         arms = np.flatnonzero(live[r])
-        # a stage in which no reward taught anything
-        blank = np.abs(means[r][arms]).max() == 0.0
+        blank = np.abs(means[r][arms]).max() == 0.0  # a stage in which no reward taught anything
         if blank_in_order if blank else by_rank:
             tie = order[r][arms].astype(np.float64)
         else:
@@ -227,8 +226,7 @@ def keep_largest(
         ranked = arms[ranking(means[r][arms], tie)]
         for i in range(len(ranked)):
             order[r, ranked[i]] = i
-        # GSE paper, Algorithm 1: all but the largest are eliminated
-        for a in ranked[: max(len(ranked) - sizes[r], 0)]:
+        for a in ranked[: max(len(ranked) - sizes[r], 0)]:  # GSE paper, Algorithm 1: all but the largest are eliminated
             live[r, a] = False
 
 

@@ -68,8 +68,7 @@ def mth_largest_gap(
         if i == j:
             continue
         value = gap_index(gram, means, scale, paired, i, j)
-        # insertion into the m largest so far, which stand in descending order
-        if value > largest[m - 1]:
+        if value > largest[m - 1]:  # insertion into the m largest so far, which stand in descending order
             place = m - 1
             while place > 0 and largest[place - 1] < value:
                 largest[place] = largest[place - 1]
@@ -196,8 +195,7 @@ def select_optimised(
     for r in range(n_replications):
         if stopped[r]:
             continue
-        # w*(b, c)
-        weights = designs[design_row[feature_set[r], pair[r, 0], pair[r, 1]]]
+        weights = designs[design_row[feature_set[r], pair[r, 0], pair[r, 1]]]  # w*(b, c)
         for a in range(n_arms):
             allowed[a] = weights[a] != 0.0
             worth[a] = -pulls[r, a] / abs(weights[a]) if allowed[a] else 0.0
@@ -224,8 +222,7 @@ def learn(
                 continue
             a = arms[r, k]
             if uses_features:
-                # Sherman and Morrison for n pulls at once, in arm space
-                gain = n / (1.0 + n * gram[r, a, a])
+                gain = n / (1.0 + n * gram[r, a, a])  # Sherman and Morrison for n pulls at once, in arm space
                 surprise = gain * (totals[r, k] / n - means[r, a])
                 column[:] = gram[r, :, a]
                 for i in range(n_arms):

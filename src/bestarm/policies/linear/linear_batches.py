@@ -162,8 +162,7 @@ def sequential_batches(
             base[i] = -np.inf
             norm = np.sqrt(max(squares[i], 0.0))
             if norm > least[r] and place + 1 < size:
-                # its virtual label makes the arm's direction known
-                direction = wide[i] / norm
+                direction = wide[i] / norm  # its virtual label makes the arm's direction known
                 along = wide @ direction
                 wide -= np.outer(along, direction)
                 squares = (wide**2).sum(axis=1)

@@ -132,10 +132,8 @@ def _play(
         if statistic / sigma**2 >= threshold[r] ** 2 / 2.0:
             stopped[r] = True
             continue
-        # the learner's weights
-        weights = adahedge_weights(losses[r, best], mixability[r, best])
-        # the closest alternative answers to them, or to the counts
-        if not respond_to_counts:
+        weights = adahedge_weights(losses[r, best], mixability[r, best])  # the learner's weights
+        if not respond_to_counts:  # the closest alternative answers to them, or to the counts
             _, _, difference = closest_alternative(x, weights, means[r], best)
         cap = np.log(max(time, 1))  # 0 if every evaluation so far failed
         # the learner's loss is minus the optimistic gain, which is at most f(t) = ln t

@@ -75,8 +75,7 @@ def _allocate(
             else:
                 share = mirror_descent(z, directions, key, replications[r], stage, shift, delta)
                 n_steps = min(100.0, max(10.0, 2.0 * np.log(d) ** 2 * d**3 / (shift**2 * delta**2)))
-        # the authors' code sums T + 1 iterates and divides by T
-        if inflate:
+        if inflate:  # the authors' code sums T + 1 iterates and divides by T
             share = share * (np.floor(n_steps) + 1.0) / np.floor(n_steps)
         # rounded down; what is left over goes to arms in random order
         spent = 0

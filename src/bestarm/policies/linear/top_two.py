@@ -114,8 +114,7 @@ def posterior(
 ) -> None:
     """Write the share of each arm's mean that its linear part has, the means, and their variances."""
     for k in range(len(lines)):
-        # the other share is that of the arm's own rewards
-        kept[k] = 1.0 / (1.0 + pulls[k] * own)
+        kept[k] = 1.0 / (1.0 + pulls[k] * own)  # the other share is that of the arm's own rewards
         means[k] = kept[k] * (lines[k] + own * sums[k])
         variances[k] = kept[k] ** 2 * dot(roots[k], roots[k]) + own * kept[k]
 

@@ -105,10 +105,8 @@ def choose(
             continue
         rank = ranks[feature_set[r]]
         x, numbers = features[feature_set[r], :, :rank], pulls[r].astype(np.float64)
-        # V = regulariser I + sum_k N_k x_k x_k'
-        v = design(x, numbers, regulariser)
-        # [1]_, Algorithm 1: random arms until V is large enough
-        if not is_at_least(v, least_eigenvalue):
+        v = design(x, numbers, regulariser)  # V = regulariser I + sum_k N_k x_k x_k'
+        if not is_at_least(v, least_eigenvalue):  # [1]_, Algorithm 1: random arms until V is large enough
             arms[r, 0] = int(n_arms * uniform(key, replications[r], spent[r], 2 * n_arms))
             continue
         # the maximum likelihood estimate, from the last one on
