@@ -88,7 +88,8 @@ def logistic_scores(
     r"""Return :math:`x^\top\hat\theta` of every live arm before the link, shape (R, K), 0 elsewhere ([1]_, Equation 4).
 
     ``features``, ``feature_set``, ``live``, ``counts``, ``totals``: as in `least_squares_means`, for rewards 0 and 1;
-    ``ridge``: penalty on :math:`|\theta|^2/2`, positive. Raises ValueError for another ridge, other rewards."""
+    ``ridge``: penalty on :math:`|\theta|^2/2`, positive. Raises ValueError if the ridge is not positive, or a total is
+    none of so many rewards 0 or 1."""
     if not 0 < ridge < np.inf:
         raise ValueError(f"ridge must be positive, got {ridge}: without it separated rewards have no estimate.")
     _check_binary(counts, totals)

@@ -149,7 +149,10 @@ class Quantity:
     def tables(
         self, part: Part, experiment: str, where: Where, rows: Rows
     ) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
-        """Return the values in a cell (``left``), ``against``, ``from``, and what it says; ValueError without rows."""
+        """Return the values in a cell (``left``), ``against`` and ``from``, and what the value says of the cell.
+
+        Raises ValueError for a cell without rows.
+        """
         places, known = part.places(experiment, where), rows.tables if isinstance(rows, SharedRows) else {}
         asked = repr((self.name, self.settings, self.series_are, places))
         if asked not in known:
@@ -226,7 +229,10 @@ def side_values(table: pd.DataFrame, side: Side) -> pd.DataFrame:
 
 
 def best_by_halves(table: pd.DataFrame) -> pd.Series:
-    """Return each run's value of the series, of those that it has, that is highest in the mean of the other parity."""
+    """Return for each run the value of the series with the highest mean over the runs of the other parity.
+
+    The mean of a series is that over the runs that it has; a run that the chosen series lacks has no value.
+    """
     even = np.asarray(table.index) % 2 == 0
     best = pd.Series(np.nan, index=table.index, name="best")
     for half in (even, ~even):

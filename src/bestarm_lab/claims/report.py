@@ -133,7 +133,10 @@ def _compared(study: str, asked: Asked, line: Mapping[Any, Any], comparisons: pd
 
 
 def rows_behind(study: str, experiment: str, at_scale: bool) -> str:
-    """Return the file of rows that decide, from the repository's root; the laptop's, too, if that cuts nothing."""
+    """Return the file of rows on which an experiment is judged, as a path from the repository's root.
+
+    At the paper's own scale it is the laptop's where that profile cuts nothing.
+    """
     paper = rows_file(study, experiment, "paper")
     file = paper if at_scale and paper.is_file() else rows_file(study, experiment, "laptop")
     return file.relative_to(ROOT).as_posix()

@@ -209,7 +209,10 @@ def _comparable(test: ClaimTest, choice: OpenChoice, own: Rows, then: Rows) -> C
 
 
 def decided_alone(test: ClaimTest, rows: Rows) -> tuple[str, list[Comparison]]:
-    """Return the verdict of a test at 5%, unadjusted ("not informative" without any), and its comparisons."""
+    """Return the verdict of a test by itself, at 5% and unadjusted for other claims, and the comparisons it rests on.
+
+    Without a comparison that says something the word is "not informative".
+    """
     found = [comparison for comparison in test.comparisons(rows) if comparison.informative]
     if not found:
         return "not informative", found

@@ -41,7 +41,10 @@ def interval_text(value: float, low: float, high: float) -> str:
 
 
 def as_values(table: pd.DataFrame, **constants: Any) -> pd.DataFrame:
-    """Return a frame in a figure's columns, and constants; by default one exact value, synthetic, as written."""
+    """Return a frame in the columns of a figure's CSV, with constant columns added.
+
+    What neither has is one exact value (n = 1) of the synthetic problem as written.
+    """
     missing = {name: value for name, value in (_KNOWN | {"n": 1}).items() if name not in table}
     return table.assign(**{**missing, **constants}).reindex(columns=COLUMNS)
 

@@ -184,7 +184,8 @@ def log_det_batches(
     r"""Return batches that greedily maximise the indices plus :math:`\lambda_{div}\log\det(I+s^{-2}MB^\top BM^\top)`.
 
     B has an arm of the batch in each row. Parameters are those of `optimistic_batches`; ``diversity`` is
-    :math:`\lambda_{div}` and ``noise`` is s: widths far below it, of what is known, add nothing.
+    :math:`\lambda_{div}` and ``noise`` is s: widths far below it add nothing to the determinant, so what is known is
+    not spread out.
     """
     n_rows = len(estimate)
     chosen = np.empty((n_rows, size), dtype=np.int64)
