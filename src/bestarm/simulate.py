@@ -29,15 +29,28 @@ def simulate(
     Time grows with the number of rounds times (a fixed overhead, about 30 microseconds, plus the policy's cost for
     each replication still searching); memory with the policy's state.
 
-    * ``policy``, ``problem``: what asks, and what answers
-    * ``streams``: names the replications and their random numbers
-    * ``metrics``: each maps (problem, recommended) to one value for each replication, see `bestarm_lab.metrics`
-    * ``max_pulls``: a replication that would ask beyond so many pulls is cut and marked ``stopped = False``
-    * ``every``: record each replication every so many rounds as well; by default only its end
-    * ``on_round``: called with the number of the round, for progress
+    Parameters
+    ----------
+    policy : Policy
+        What asks.
+    problem : Problem
+        What answers.
+    streams : Streams
+        Names the replications and their random numbers.
+    metrics : mapping of str to function
+        Each maps (problem, recommended) to one value for each replication, see `bestarm_lab.metrics`.
+    max_pulls : int
+        A replication that would ask beyond so many pulls is cut and marked ``stopped = False``.
+    every : int, optional
+        Record each replication every so many rounds as well; by default only its end.
+    on_round : callable, optional
+        Called with the number of the round, for progress.
 
-    Returns one row for each replication and recorded round: ``replication, round, pulls, stopped``, then the metrics;
-    ordered by replication, then round.
+    Returns
+    -------
+    DataFrame
+        One row for each replication and recorded round: ``replication, round, pulls, stopped``, then the metrics;
+        ordered by replication, then round.
     """
     if max_pulls < 1:
         raise ValueError(f"max_pulls must be at least 1, got {max_pulls}.")
