@@ -57,7 +57,11 @@ def check_policy(policy: Any, arms: Arms | Partition | None = None, *, rewards: 
     """
     policy = policy.policy if isinstance(policy, Guarded) else policy
     _check_record(policy)
-    check = _Check(policy, _arms_for(policy) if arms is None else arms, rewards or _rewards)
+    if arms is None:
+        cells = searched_kind(policy) is Partition
+        features = np.random.default_rng(3).standard_normal((12, 3)) / 2.0
+        arms = Partition(arity=2, n_representatives=4) if cells else Arms(features)
+    check = _Check(policy, arms, rewards or (lambda places: np.asarray(0.5 + 0.4 * np.sin(1.7 * places))))
     check.states()
     check.searches()
     check.randomness()
@@ -69,37 +73,18 @@ def check_policy(policy: Any, arms: Arms | Partition | None = None, *, rewards: 
     check.door()
 
 
-def _rewards(arms: IntArray) -> FloatArray:
-    return np.asarray(0.5 + 0.4 * np.sin(1.7 * arms))
-
-
-def _arms_for(policy: Any) -> Arms | Partition:
-    """Return a few arms, or cells where the policy says that it searches those."""
-    if searched_kind(policy) is Partition:
-        return Partition(arity=2, n_representatives=4)
-    return Arms(np.random.default_rng(3).standard_normal((12, 3)) / 2.0)
-
-
 def _check_record(policy: Any) -> None:
     """Check the policy as an object: a frozen dataclass with a label and the five methods."""
     name = policy.__name__ if isinstance(policy, type) else type(policy).__name__
-    _expect(
-        not isinstance(policy, type), name, "an object is wanted, got the class", f"write check_policy({name}(...))"
-    )
+    remedy = f"write check_policy({name}(...))"
+    _expect(not isinstance(policy, type), name, "an object is wanted, got the class", remedy)
     parameters: Any = getattr(type(policy), "__dataclass_params__", None)
-    _expect(
-        parameters is not None and parameters.frozen,
-        name,
-        "a policy is a frozen dataclass, so that it can be compared, saved and keyed; this is none",
-        "write @dataclass(frozen=True) above the class",
-    )
+    what = "a policy is a frozen dataclass, so that it can be compared, saved and keyed; this is none"
+    remedy = "write @dataclass(frozen=True) above the class"
+    _expect(parameters is not None and parameters.frozen, name, what, remedy)
     label: Any = getattr(policy, "label", None)
-    _expect(
-        isinstance(label, str) and label != "",
-        name,
-        f"label must be a word, since rows and random draws are named by it, got {label!r}",
-        'add the field label: str = "..."',
-    )
+    what = f"label must be a word, since rows and random draws are named by it, got {label!r}"
+    _expect(isinstance(label, str) and label != "", name, what, 'add the field label: str = "..."')
     for method, wanted in _METHODS.items():
         found: Any = getattr(policy, method, None)
         remedy = f"write def {method}(self, {', '.join(wanted)})"
@@ -109,13 +94,11 @@ def _check_record(policy: Any) -> None:
     try:
         same = pickle.loads(pickle.dumps(policy)) == policy and replace(policy) == policy
     except Exception as error:
-        raise AssertionError(
-            f"{label}: pickle and dataclasses.replace must copy the policy, and one fails ({error}); keep settings "
-            "only, of plain kinds or frozen dataclasses, no functions made on the spot."
-        ) from error
-    _expect(
-        same, label, "a copy by pickle or replace differs from the policy", "let equal settings make equal policies"
-    )
+        what = f"pickle and dataclasses.replace must copy the policy, and one fails ({error})"
+        remedy = "keep settings only, of plain kinds or frozen dataclasses, no functions made on the spot"
+        raise AssertionError(f"{label}: {what}; {remedy}.") from error
+    what = "a copy by pickle or replace differs from the policy"
+    _expect(same, label, what, "let equal settings make equal policies")
 
 
 def _expect(holds: Any, label: str, what: str, remedy: str) -> None:
@@ -158,28 +141,19 @@ class _Check:
     def ask(self, state: Any, n: int) -> Ask:
         """Return a request, after a look at its form."""
         asked = self.policy.ask(state)
-        self.expect(
-            isinstance(asked, Ask),
-            f"ask must return an Ask, got {type(asked).__name__}",
-            "write return Ask(arms, counts), of bestarm.interface",
-        )
+        what = f"ask must return an Ask, got {type(asked).__name__}"
+        self.expect(isinstance(asked, Ask), what, "write return Ask(arms, counts), of bestarm.interface")
         for name, values in zip(("arms", "counts"), asked, strict=True):
             what = f"{name} of ask must be int64 of shape ({n}, b), one row for each replication"
             remedy = "take np.int64 and one row for each replication, short rows filled up with counts of 0"
             self.expect_array(values, np.int64, 2, n, what, remedy)
-        self.expect(
-            asked.arms.shape == asked.counts.shape,
-            f"arms and counts of ask have shapes {asked.arms.shape} and {asked.counts.shape}",
-            "give one count for each arm",
-        )
+        what = f"arms and counts of ask have shapes {asked.arms.shape} and {asked.counts.shape}"
+        self.expect(asked.arms.shape == asked.counts.shape, what, "give one count for each arm")
         self.expect((asked.counts >= 0).all(), "ask returned a negative count", "count pulls from 0, which is padding")
         used = asked.arms[asked.counts > 0]
         wrong = used[(used < 0) | (used >= self.n_arms)]
-        self.expect(
-            wrong.size == 0,
-            f"ask wants arm {wrong[:1]}, but arms are 0, ..., {self.n_arms - 1}",
-            "number them as the rows of arms.features",
-        )
+        what = f"ask wants arm {wrong[:1]}, but arms are 0, ..., {self.n_arms - 1}"
+        self.expect(wrong.size == 0, what, "number them as the rows of arms.features")
         return asked
 
     def finished(self, state: Any, n: int) -> Any:
@@ -195,11 +169,8 @@ class _Check:
         remedy = "end with [:, None] where one arm is recommended, as in means.argmax(axis=1)[:, None]"
         what = f"recommend must be int64 of shape ({n}, n_best) at any time"
         self.expect_array(best, np.int64, 2, n, what, remedy)
-        self.expect(
-            ((best >= 0) & (best < self.n_arms)).all(),
-            f"recommend names an arm outside 0, ..., {self.n_arms - 1}",
-            "recommend any arm while nothing is known",
-        )
+        what = f"recommend names an arm outside 0, ..., {self.n_arms - 1}"
+        self.expect(((best >= 0) & (best < self.n_arms)).all(), what, "recommend any arm while nothing is known")
         return np.array(best)
 
     def search(
@@ -215,21 +186,13 @@ class _Check:
             before = self.finished(state, n)
             asked = self.ask(state, n)
             over = self.finished(state, n)
-            self.expect(
-                not (before & ~over).any(),
-                "a replication that had finished goes on after ask",
-                "let finished only ever turn from False to True",
-            )
-            self.expect(
-                not asked.counts[over].any(),
-                "a replication that has finished still asks for pulls",
-                "let ask decide that it stops, and set its counts to 0 then: what is asked before is pulled",
-            )
-            self.expect(
-                asked.counts[~over].any(axis=1).all(),
-                "a replication that has not finished asks for no pull",
-                "ask for at least one, or finish",
-            )
+            what = "a replication that had finished goes on after ask"
+            self.expect(not (before & ~over).any(), what, "let finished only ever turn from False to True")
+            what = "a replication that has finished still asks for pulls"
+            remedy = "let ask decide that it stops, and set its counts to 0 then: what is asked before is pulled"
+            self.expect(not asked.counts[over].any(), what, remedy)
+            what = "a replication that has not finished asks for no pull"
+            self.expect(asked.counts[~over].any(axis=1).all(), what, "ask for at least one, or finish")
             self.recommend(state, n)
             for r in range(n):
                 pulled = asked.counts[r] > 0
@@ -242,11 +205,8 @@ class _Check:
             kept = given.arms.copy(), given.counts.copy(), totals.copy()
             self.policy.tell(state, given, totals)
             pairs = zip((*given, totals), kept, strict=True)
-            self.expect(
-                all(np.array_equal(a, b, equal_nan=a.dtype.kind == "f") for a, b in pairs),
-                "tell changes the arrays that it is told",
-                "copy them first",
-            )
+            same = all(np.array_equal(a, b, equal_nan=a.dtype.kind == "f") for a, b in pairs)
+            self.expect(same, "tell changes the arrays that it is told", "copy them first")
         return log
 
     def states(self) -> None:
@@ -254,25 +214,19 @@ class _Check:
         n = REPLICATIONS
         state = self.start(list(range(n)))
         kind = type(state).__name__
-        self.expect(
-            is_dataclass(state) and not isinstance(state, type),
-            f"start must return a dataclass, got {kind}",
-            "write @dataclass above the class of the state, so that its rows can be taken",
-        )
+        remedy = "write @dataclass above the class of the state, so that its rows can be taken"
+        is_record = is_dataclass(state) and not isinstance(state, type)
+        self.expect(is_record, f"start must return a dataclass, got {kind}", remedy)
         for turn in range(2):
             for f in fields(state):
-                value = getattr(state, f.name)
-                self.expect(
-                    not isinstance(value, np.random.Generator | np.random.RandomState),
-                    f"the field {f.name} of {kind} is a generator, whose numbers depend on who else draws",
-                    "draw by name, as bestarm.streams.uniform(streams.key(label), replications, ...)",
-                )
-                self.expect(
-                    not isinstance(value, np.ndarray) or f.metadata.get("shared") or value.shape[:1] == (n,),
-                    f"the field {f.name} of {kind} has shape {getattr(value, 'shape', ())}, whose first axis is not "
-                    f"that of the {n} replications",
-                    "give it the leading axis R, or declare it by = shared(), of bestarm.interface",
-                )
+                value, where = getattr(state, f.name), f"the field {f.name} of {kind}"
+                what = f"{where} is a generator, whose numbers depend on who else draws"
+                remedy = "draw by name, as bestarm.streams.uniform(streams.key(label), replications, ...)"
+                self.expect(not isinstance(value, np.random.Generator | np.random.RandomState), what, remedy)
+                shape = value.shape if isinstance(value, np.ndarray) and not f.metadata.get("shared") else (n,)
+                what = f"{where} has shape {shape}, whose first axis is not that of the {n} replications"
+                remedy = "give it the leading axis R, or declare it by = shared(), of bestarm.interface"
+                self.expect(shape[:1] == (n,), what, remedy)
             if turn == 0:
                 asked = self.ask(state, n)
                 if not self.finished(state, n).all():
@@ -294,34 +248,24 @@ class _Check:
             logs.append(self.search(self.start([0, 1, 2]), 3))
             np.random.set_state(kept[0])  # noqa: NPY002
             random.setstate(kept[1])
-        self.expect(
-            logs[0] == logs[1],
-            "two searches with the same streams asked for other pulls",
-            "draw from the streams alone, keep no memory in the policy, and draw no fresh or global random numbers",
-        )
+        what = "two searches with the same streams asked for other pulls"
+        remedy = "draw from the streams alone, keep no memory in the policy, and draw no fresh or global random numbers"
+        self.expect(logs[0] == logs[1], what, remedy)
         others = self.search(self.start([0, 1, 2], seed=1), 3)
-        self.expect(
-            others != logs[0] or logs[0][0] == logs[0][1] == logs[0][2],
-            "replications draw differently, but another seed of the streams changes nothing",
-            "make the key of every draw by streams.key(...)",
-        )
+        differs = others != logs[0] or logs[0][0] == logs[0][1] == logs[0][2]
+        what = "replications draw differently, but another seed of the streams changes nothing"
+        self.expect(differs, what, "make the key of every draw by streams.key(...)")
 
     def independence(self) -> None:
         """Check that a replication is the same alone, among others, and in another order."""
         together = self.search(self.start([0, 1, 2]), 3)
         for r in range(3):
-            alone = self.search(self.start([r]), 1)
-            self.expect(
-                alone[0] == together[r],
-                f"replication {r} asks for other pulls alone than among three",
-                "draw by the number of the replication, streams.replications, and let no row look at another",
-            )
-        turned = self.search(self.start([2, 0, 1]), 3)
-        self.expect(
-            turned == [together[2], together[0], together[1]],
-            "the order of the replications changes their pulls",
-            "draw by the number of the replication, not by its place",
-        )
+            what = f"replication {r} asks for other pulls alone than among three"
+            remedy = "draw by the number of the replication, streams.replications, and let no row look at another"
+            self.expect(self.search(self.start([r]), 1)[0] == together[r], what, remedy)
+        same = self.search(self.start([2, 0, 1]), 3) == [together[2], together[0], together[1]]
+        what, remedy = "the order of the replications changes their pulls", "draw by the number of the replication"
+        self.expect(same, what, f"{remedy}, not by its place")
 
     def rows(self) -> None:
         """Check that some rows of a state go on as they would have, and copies of it, too."""
@@ -330,17 +274,13 @@ class _Check:
         try:
             some, copied = take_rows(whole, np.array([2, 0])), copy.deepcopy(whole)
         except Exception as error:
-            raise AssertionError(
-                f"{self.policy.label}: rows of the state cannot be taken ({error}); let every array have the leading "
-                "axis R or be declared by shared(), and __init__ take all fields."
-            ) from error
-        left = self.search(some, 2, 3)
-        went = self.search(copied, 3, 3)
-        self.expect(
-            left == [went[2], went[0]],
-            "after take_rows(state, rows) the rows that are left ask for other pulls",
-            "keep whatever differs between replications in arrays of the state, with the leading axis R",
-        )
+            what = f"{self.policy.label}: rows of the state cannot be taken ({error})"
+            remedy = "let every array have the leading axis R or be declared by shared(), and __init__ take all fields"
+            raise AssertionError(f"{what}; {remedy}.") from error
+        left, went = self.search(some, 2, 3), self.search(copied, 3, 3)
+        what = "after take_rows(state, rows) the rows that are left ask for other pulls"
+        remedy = "keep whatever differs between replications in arrays of the state, with the leading axis R"
+        self.expect(left == [went[2], went[0]], what, remedy)
 
     def padding(self) -> None:
         """Check that pulls that were not made teach nothing, and that fewer may be told than were asked."""
@@ -355,16 +295,11 @@ class _Check:
 
         clean = self.search(self.start([0, 1, 2]), 3)
         logs = [self.search_of_others(cut(rest), f"a count of 0 with a total of {rest:g}") for rest in (0.75, -0.75)]
-        self.expect(
-            all(_same_start(log[r], clean[r]) for log in logs for r in (0, 2)),
-            "pulls that were not made (a count of 0) in one replication change the others",
-            "let no row of totals reach another",
-        )
-        self.expect(
-            logs[0] == logs[1],
-            "the total beside a count of 0 changes the search",
-            "leave out entries with a count of 0, whatever their total",
-        )
+        same = all(_same_start(log[r], clean[r]) for log in logs for r in (0, 2))
+        what = "pulls that were not made (a count of 0) in one replication change the others"
+        self.expect(same, what, "let no row of totals reach another")
+        remedy = "leave out entries with a count of 0, whatever their total"
+        self.expect(logs[0] == logs[1], "the total beside a count of 0 changes the search", remedy)
 
         def fewer(turn: int, asked: Ask, totals: FloatArray) -> tuple[Ask, FloatArray]:
             counts = np.maximum(asked.counts - 1, 0)
@@ -379,10 +314,8 @@ class _Check:
         except AssertionError:
             raise
         except Exception as error:
-            raise AssertionError(
-                f"{self.policy.label}: {what} ended the search by {type(error).__name__} ({error}); let tell pass "
-                "over it."
-            ) from error
+            ended = f"{self.policy.label}: {what} ended the search by {type(error).__name__} ({error})"
+            raise AssertionError(f"{ended}; let tell pass over it.") from error
 
     def failures(self) -> None:
         """Check that failed evaluations do no harm, here or in another replication."""
@@ -395,27 +328,22 @@ class _Check:
         clean = self.search(self.start([0, 1, 2]), 3)
         with np.errstate(invalid="ignore"):
             log = self.search_of_others(failed, "a reward of NaN, a failed evaluation,", rounds=ROUNDS)
-        self.expect(
-            _same_start(log[2], clean[2]),
-            "failed evaluations (NaN) in one replication change another",
-            "let no row of totals reach another",
-        )
+        what = "failed evaluations (NaN) in one replication change another"
+        self.expect(_same_start(log[2], clean[2]), what, "let no row of totals reach another")
 
     def end(self) -> None:
         """Check that a search with a budget or rounds ends, even if everything fails."""
-        limits = [(name, getattr(self.policy, name, None)) for name in ("budget", "rounds")]
-        for name, limit in limits:
+        for name in ("budget", "rounds"):
+            limit: Any = getattr(self.policy, name, None)
             if not isinstance(limit, int) or limit > LONGEST:
                 continue
-            for fails in (False, True):
+            ways = {"": None, " in which every evaluation failed": lambda _, asked, totals: (asked, totals * np.nan)}
+            for said, told in ways.items():
                 state = self.start([0])
-                self.search(state, 1, limit + 2, (lambda _, asked, totals: (asked, totals * np.nan)) if fails else None)
-                self.expect(
-                    self.finished(state, 1).all(),
-                    f"the search has a setting {name} of {limit} and has not ended after {limit + 2} rounds"
-                    f"{' in which every evaluation failed' if fails else ''}",
-                    "count what was asked, failed evaluations included, and finish",
-                )
+                self.search(state, 1, limit + 2, told)
+                what = f"the search has a setting {name} of {limit} and has not ended after {limit + 2} rounds{said}"
+                remedy = "count what was asked, failed evaluations included, and finish"
+                self.expect(self.finished(state, 1).all(), what, remedy)
 
     def door(self) -> None:
         """Check that the policy can be used behind the guards."""
