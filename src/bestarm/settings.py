@@ -150,7 +150,5 @@ def check_features(features: Any) -> None:
     large = np.isfinite(found) & (np.abs(found.astype(np.float64)) > LARGEST_FEATURE)
     if large.any():
         place = np.argwhere(large)[0]
-        raise ValueError(
-            f"features must be at most {LARGEST_FEATURE:g} in size, got {found[tuple(place)]:.3g} of arm "
-            f"{place[-2] if len(place) > 1 else place[0]}; rescale them."
-        )
+        got = f"got {found[tuple(place)]:.3g} of arm {place[-2] if len(place) > 1 else place[0]}; rescale them"
+        raise ValueError(f"features must be at most {LARGEST_FEATURE:g} in size, {got}.")

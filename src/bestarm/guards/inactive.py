@@ -62,10 +62,8 @@ def refuse_inactive(name: str, known: Signature, given: Mapping[str, Any]) -> No
         value = given.get(other, known.parameters[other].default)
         if not any(_same(value, one) for one in values):
             words = " or ".join(map(repr, values))
-            raise ValueError(
-                f"{setting} of {name} has a meaning with {other}={words} only, got {other}={value!r}; set that, or "
-                f"leave {setting} out."
-            )
+            got = f"got {other}={value!r}; set that, or leave {setting} out"
+            raise ValueError(f"{setting} of {name} has a meaning with {other}={words} only, {got}.")
 
 
 def _same(a: Any, b: Any) -> bool:

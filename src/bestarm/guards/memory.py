@@ -22,6 +22,5 @@ def out_of_memory(label: str, error: Exception) -> Exception:
     said = lack_of_memory(error)
     if said is None:
         return error
-    return MemoryError(
-        f"{label}: memory ran out ({said}); take fewer candidates, smaller layers, batches or ensembles."
-    )
+    remedy = "take fewer candidates, smaller layers, batches or ensembles"
+    return MemoryError(f"{label}: memory ran out ({said}); {remedy}.")

@@ -125,10 +125,8 @@ class Guarded:
     def start(self, arms: Any, streams: Streams) -> GuardedState:
         """Return the state before the first pull."""
         if not hasattr(arms, "no_pulls"):
-            raise ValueError(
-                f"{self.label} searches Arms or the cells of a Partition, got {type(arms).__name__}; write "
-                "Arms(features)."
-            )
+            got = f"got {type(arms).__name__}; write Arms(features)"
+            raise ValueError(f"{self.label} searches Arms or the cells of a Partition, {got}.")
         if isinstance(arms, Partition) and searched_kind(self.policy) is Arms:
             raise ValueError(f"{self.label} searches Arms, got a Partition; write Arms(features), or take GPOO.")
         if not hasattr(streams, "replications"):
@@ -236,10 +234,8 @@ def searched_kind(policy: Any) -> type | None:
 def guarded_state(state: Any) -> GuardedState:
     """Return the state itself, refusing one that no guarded search started."""
     if not isinstance(state, GuardedState):
-        raise ValueError(
-            f"only a state that start of a public constructor or load returned is known here, got "
-            f"{type(state).__name__}; write Guarded(policy).start(arms, streams)."
-        )
+        got = f"got {type(state).__name__}; write Guarded(policy).start(arms, streams)"
+        raise ValueError(f"only a state that start of a public constructor or load returned is known here, {got}.")
     return state
 
 

@@ -73,20 +73,16 @@ def note_outcomes(
 def as_arrays(label: str, n: int, asked: Any, totals: Any) -> tuple[Ask, NDArray[np.float64]]:
     """Return request and totals of R = ``n`` replications as arrays, refusing other shapes and what is no number."""
     if not (hasattr(asked, "arms") and hasattr(asked, "counts")):
-        raise ValueError(
-            f"{label}: tell wants what ask returned, with arms and counts, got {type(asked).__name__}; write "
-            "tell(state, asked, totals)."
-        )
+        rule = f"with arms and counts, got {type(asked).__name__}; write tell(state, asked, totals)"
+        raise ValueError(f"{label}: tell wants what ask returned, {rule}.")
     arms, counts = _wholes("arms", asked.arms), _wholes("counts", asked.counts)
     if arms.ndim != 2 or counts.shape != arms.shape or len(arms) != n:
-        raise ValueError(
-            f"arms and counts must have shape ({n}, b), got {arms.shape} and {counts.shape}; tell what was asked."
-        )
+        remedy = "tell what was asked"
+        raise ValueError(f"arms and counts must have shape ({n}, b), got {arms.shape} and {counts.shape}; {remedy}.")
     rewards = _numbers(totals)
     if rewards.shape != arms.shape:
-        raise ValueError(
-            f"totals must have the shape of the arms, {arms.shape}, got {rewards.shape}; give one sum an arm."
-        )
+        remedy = "give one sum an arm"
+        raise ValueError(f"totals must have the shape of the arms, {arms.shape}, got {rewards.shape}; {remedy}.")
     return Ask(arms, counts), rewards
 
 
@@ -113,10 +109,8 @@ def _numbers(values: Any) -> NDArray[np.float64]:
 def check_rewards(label: str, n_arms: int, expected: Ask, told: Ask, totals: NDArray[np.float64]) -> None:
     """Refuse what was not asked and what is no reward, by the first fault."""
     if expected.arms.shape != told.arms.shape:
-        raise ValueError(
-            f"{label}: {expected.arms.shape[1]} arms a replication wait for rewards, got {told.arms.shape[1]}; tell "
-            "what the last ask returned."
-        )
+        got = f"got {told.arms.shape[1]}; tell what the last ask returned"
+        raise ValueError(f"{label}: {expected.arms.shape[1]} arms a replication wait for rewards, {got}.")
     found = first_fault(told.arms, told.counts, totals, expected.arms, expected.counts, n_arms)
     if found:
         r, j = divmod(found // FAULTS, told.arms.shape[1])

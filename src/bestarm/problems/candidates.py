@@ -67,13 +67,11 @@ class Candidates:
         for arm, settings in enumerate(self.settings):
             for name, about in self.space.items():
                 if name not in settings:
-                    raise ValueError(
-                        f"arm {arm} has no {name!r}, got {settings}; a setting needs every name of the space."
-                    )
+                    remedy = "a setting needs every name of the space"
+                    raise ValueError(f"arm {arm} has no {name!r}, got {settings}; {remedy}.")
                 if not about.holds(settings[name]):
-                    raise ValueError(
-                        f"arm {arm}: {name} must be of {about}, got {settings[name]!r}; change one of the two."
-                    )
+                    remedy = "change one of the two"
+                    raise ValueError(f"arm {arm}: {name} must be of {about}, got {settings[name]!r}; {remedy}.")
 
     @property
     def arms(self) -> Arms:

@@ -63,9 +63,8 @@ class Campaign:
         found = [_read(path) for path in sorted(there, key=lambda path: (len(path.stem), path.stem))]
         for number, each in enumerate(found, start=1):
             if each.number != number:
-                raise ValueError(
-                    f"{self.folder} has no round {number}, but round {each.number}; put {self._path(number).name} back."
-                )
+                remedy = f"put {self._path(number).name} back"
+                raise ValueError(f"{self.folder} has no round {number}, but round {each.number}; {remedy}.")
         return found
 
     def append(self, new: Round) -> None:

@@ -457,9 +457,8 @@ def _typed(
     alone = len(table) == 1 and not pd.api.types.is_numeric_dtype(typed.dtypes.iloc[0])  # where a gap is a word
     if len(table) and not alone and (empty := typed.isna().all(axis=1).to_numpy()).any():
         name = names[int(empty.argmax())]
-        raise ValueError(
-            f"{source.where}: {name} has nothing in any feature; fill in what is known, or delete the row."
-        )
+        remedy = "fill in what is known, or delete the row"
+        raise ValueError(f"{source.where}: {name} has nothing in any feature; {remedy}.")
     return typed, {label: unit for label, unit in units.items() if unit}, said
 
 

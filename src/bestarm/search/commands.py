@@ -83,10 +83,8 @@ def run_suggest(given: argparse.Namespace) -> int:
                 )
             if dict(last.settings) != plan.described() and Plan.of(last.settings).described() != plan.described():
                 changed = [k for k, v in plan.described().items() if last.settings.get(k) != v]
-                raise ValueError(
-                    f"round {len(rounds)} waits for its results, with another {', '.join(changed)}; measure it, or add "
-                    "--withdraw to set it aside."
-                )
+                said = f"with another {', '.join(changed)}; measure it, or add --withdraw to set it aside"
+                raise ValueError(f"round {len(rounds)} waits for its results, {said}.")
             print(f"round {last.number} waits for its results: the same batch")
             _show(last, _write_plate(last, campaign, given.plate, free))
             return 0

@@ -319,9 +319,8 @@ def _refuse_lookalikes(
     numbers = [text for text, p in parsed.items() if not p.unit or p.spaced or _UNITS.fullmatch(p.unit)]
     if len(parsed) == len(distinct) and len({_THOUSANDS.sub("", p.unit).strip() for p in parsed.values()}) == 1:
         one, other = list(parsed)[:2]
-        raise ValueError(
-            f"{where}: column {label!r} has {one!r} and {other!r}, several units; give numbers of one unit."
-        )
+        remedy = "give numbers of one unit"
+        raise ValueError(f"{where}: column {label!r} has {one!r} and {other!r}, several units; {remedy}.")
     if shapes and len(shapes) + len(numbers) >= 0.9 * len(distinct):
         text, (kind, _, remedy) = next(iter(shapes.items()))
         raise ValueError(

@@ -305,10 +305,8 @@ class CandidateStatus:
         new += [row for row in rows if not row[2] and self.waiting[row[0]]]
         undone = {n: None for n, _, done in rows if not done and n in self.values and n not in told}
         if not new and not undone:
-            raise ValueError(
-                "these rewards were told already; ask for the next ones, or write tell(table, again=True) if "
-                "everything was measured again with the same results."
-            )
+            remedy = "or write tell(table, again=True) if everything was measured again with the same results"
+            raise ValueError(f"these rewards were told already; ask for the next ones, {remedy}.")
         said = [f"{counted(len(rows) - len(new) - len(undone), 'row')} told before, {len(new)} new."]
         for name in undone:
             said.append(f"{name}: not done in place of {', '.join(map(_shown, self.values[name]))}, a correction.")

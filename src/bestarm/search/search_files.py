@@ -183,10 +183,8 @@ def load_search(cls: Any, path: str | Path, policy: Any) -> Any:
     except DAMAGED:
         raise ValueError(f"{path} is no saved search, or it is damaged; take another copy of it.") from None
     if meta["format"] > FORMAT:
-        raise ValueError(
-            f"{path} has format {meta['format']}, this bestarm ({__version__}) reads up to {FORMAT}; install bestarm "
-            f"{meta.get('version')} or later."
-        )
+        rule = f"this bestarm ({__version__}) reads up to {FORMAT}; install bestarm {meta.get('version')} or later"
+        raise ValueError(f"{path} has format {meta['format']}, {rule}.")
     try:
         if _OLD in parts:
             search = _of_format_2(cls, path, content)

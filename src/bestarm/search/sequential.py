@@ -108,10 +108,8 @@ class SequentialSearch:
             raise ValueError(f"the rewards of {listed(missing)} are missing, and {own}; {remedy}.")
         for name, count in wanted.items():
             if given[name] != count:
-                raise ValueError(
-                    f"{name} has {given[name]} rows where {count} measurements were asked, and {own}; give one row for "
-                    "each, with the reward `failed` where it failed."
-                )
+                remedy = f"and {own}; give one row for each, with the reward `failed` where it failed"
+                raise ValueError(f"{name} has {given[name]} rows where {count} measurements were asked, {remedy}.")
 
     def table(self, arms: Any, counts: Any) -> pd.DataFrame:
         pulled = np.repeat(arms, counts)

@@ -111,10 +111,8 @@ def read(path: Path, content: bytes, policy: Any = None) -> tuple[Saved, dict[st
     except DAMAGED:
         raise ValueError(f"{path} is no saved search, or it is damaged; take another copy of it.") from None
     if meta["format"] != FORMAT:
-        raise ValueError(
-            f"{path} was written by bestarm {meta['version']} in format {meta['format']}, this is {__version__} with "
-            f"format {FORMAT}; install that version."
-        )
+        rule = f"this is {__version__} with format {FORMAT}; install that version"
+        raise ValueError(f"{path} was written by bestarm {meta['version']} in format {meta['format']}, {rule}.")
     policy = unguarded(policy)
     if policy is not None and describe(policy) != describe(restore(meta["policy"])):
         raise another_policy(path, in_words(meta["policy"]), in_words(describe(policy)))
@@ -188,10 +186,8 @@ def _request(path: str | Path, arrays: dict[str, Any], n: int, n_arms: int) -> t
 
 
 def _damaged(path: str | Path, name: str) -> ValueError:
-    return ValueError(
-        f"{path} is damaged, or of a version whose policy had another state: {name} is missing or of another kind; "
-        "take another copy of it."
-    )
+    rule = f"{name} is missing or of another kind; take another copy of it"
+    return ValueError(f"{path} is damaged, or of a version whose policy had another state: {rule}.")
 
 
 def another_policy(path: Path, held: str, wanted: str) -> ValueError:

@@ -252,10 +252,8 @@ def _rectangle(
         if len(parts) != len(head):
             last = "A text with a separator in it stands in quotes."
             last = "A half-written file ends so: write it again." if at == len(body) - 1 else last
-            raise ValueError(
-                f"{path}, line {line + skipped}: {len(parts)} fields where the header has {len(head)}; complete the "
-                f"row. {last}"
-            )
+            rule = f"{len(parts)} fields where the header has {len(head)}; complete the row. {last}"
+            raise ValueError(f"{path}, line {line + skipped}: {rule}")
         inside = [part for part in parts if "\n" in part]
         if inside and inside[0].count(separator or "\0") == inside[0].count("\n") * (len(head) - 1) > 0:
             raise ValueError(
@@ -328,10 +326,8 @@ def _checked(table: Table, file: str, notes: list[str]) -> Table:
         numbers = None  # spectra, and columns that are counted
     one = numbers is not None and (len(head), len(numbers)) == (2, 1) and table.lines and not identifies(head[0])
     if numbers is not None and (len(numbers) > 1 or one) and head[0].casefold() not in ("", *_NAMES):
-        raise ValueError(
-            f"{table.where}: the first row, {', '.join(table.header[:5])}, has numbers in place of a header; write one "
-            "above it, such as name,x1,x2."
-        )
+        rule = "has numbers in place of a header; write one above it, such as name,x1,x2"
+        raise ValueError(f"{table.where}: the first row, {', '.join(table.header[:5])}, {rule}.")
     empty = [i for i, label in enumerate(table.header) if not label and not any(map(str.strip, table.columns[i]))]
     if empty:
         notes.append(f"{file}: {len(empty)} empty column{'s' * (len(empty) > 1)} left out.")
@@ -360,9 +356,8 @@ def _read_excel(path: Path, notes: list[str]) -> Table:
         cells = [(s.title, list(enumerate(s.iter_rows(), 1))) for s in shown if hasattr(s, "iter_rows")]
     except Exception as error:  # whatever openpyxl raises for a file that is none
         kind = type(error).__name__
-        raise ValueError(
-            f"{path} is no Excel file, has a password, or is damaged ({kind}); save it again as .xlsx or CSV."
-        ) from None
+        remedy = "save it again as .xlsx or CSV"
+        raise ValueError(f"{path} is no Excel file, has a password, or is damaged ({kind}); {remedy}.") from None
     filled = [(title, [(i, row) for i, row in rows if any(map(_filled, row))]) for title, rows in cells]
     sheets = [(title, rows) for title, rows in filled if rows]
     if not sheets:

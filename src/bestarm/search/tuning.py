@@ -128,9 +128,8 @@ class BatchSearchCV(RandomizedSearchCV):
         wanted = [self.refit, "score"] if isinstance(self.refit, str) else ["score"]  # of one metric, however named
         wanted += there[:1] if callable(self.refit) or self.refit is False else []
         if not (found := [name for name in wanted if name in there]):
-            raise ValueError(
-                f"refit must name the metric that is maximised, one of {', '.join(there)}; got {self.refit!r}."
-            )
+            got = f"got {self.refit!r}"
+            raise ValueError(f"refit must name the metric that is maximised, one of {', '.join(there)}; {got}.")
         return f"mean_test_{found[0]}"
 
 
