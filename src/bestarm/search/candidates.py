@@ -15,28 +15,9 @@ import pandas as pd
 
 from bestarm.interface import Arms, FloatArray, IntArray
 from bestarm.search.columns import NAMES, REAL, Roles, find_column, roles_of
-from bestarm.search.number_texts import (
-    GAPS,
-    GAPS_OR_WORDS,
-    Column,
-    decimal_sign,
-    numbers_of,
-    plain_floats,
-    texts_of,
-    tidy,
-)
+from bestarm.search.number_texts import GAPS, Column, decimal_sign, numbers_of, plain_floats, texts_of, tidy
 from bestarm.search.table_files import Table, read_table, read_table_file
-from bestarm.search.tables import (
-    GENES,
-    counted,
-    label_of,
-    listed,
-    look_alikes,
-    named_columns,
-    names_in,
-    refuse_damaged,
-    refuse_summary,
-)
+from bestarm.search.tables import GENES, counted, label_of, listed, look_alikes, named_columns, names_in, refuse_damaged
 from bestarm.settings import LARGEST_FEATURE
 
 RESERVED = ("name", "arm", "pull", "reward", "value")  # columns of what `ask` returns
@@ -173,8 +154,7 @@ class Candidates:
         labels = labels if names is None else names
         if "" in labels:
             raise ValueError(f"{table.row(labels.index(''))}: a {word} without a name; name it or delete the row.")
-        refuse_summary(table.row(-1), labels)
-        refuse_damaged(where, labels, genes=roles.names is not None and header[roles.names].casefold() in GENES)
+        refuse_damaged(table, labels, genes=roles.names is not None and header[roles.names].casefold() in GENES)
         typed, units, done = _typed(table, roles, labels, words)
         if not len(typed.columns):
             raise ValueError(f"{where} has no feature with anything in it; add columns of numbers.")
@@ -442,8 +422,7 @@ def _typed(
     for label, cells in columns:
         series = read[label]
         if isinstance(series, Column):
-            only_words = not series.distinct and {*GAPS_OR_WORDS} & {*series.texts}
-            numbers = None if only_words else numbers_of(source.where, series, decimal, names)
+            numbers = None if series.has_only_words else numbers_of(source.where, series, decimal, names)
             if numbers is not None:
                 said += numbers[1]
                 (units[label],) = series.units

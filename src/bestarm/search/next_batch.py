@@ -23,7 +23,7 @@ from bestarm.policies.model_batches import MOST_KNOWN
 from bestarm.search.candidates import Candidates
 from bestarm.search.choices import Choice
 from bestarm.search.errors import Errors, errors_of, mean_of
-from bestarm.search.rounds import Chunk, Round, Told, Values, aim_of, known_at, reward
+from bestarm.search.rounds import Chunk, Round, Told, Values, aim_of, known_at, news_since, reward
 from bestarm.search.state_files import describe, restore
 from bestarm.settings import check_whole
 from bestarm.streams import Streams
@@ -128,6 +128,13 @@ class Plan:
     def errors(self, measured: Values) -> Errors:
         """Return the error of each candidate's mean, see `errors_of`; nothing for a policy that does not weigh."""
         return errors_of(measured) if self.weighs else {}
+
+    def told(
+        self, rounds: Sequence[Round], measured: Values, candidates: Candidates
+    ) -> tuple[list[Chunk], Told, Values]:
+        """Return what the policy is told, see `chunks`, what is new since the last round, and what was corrected."""
+        new, revised = news_since(rounds, self.values(measured), candidates.names)
+        return self.chunks(rounds, new, revised, candidates, self.errors(measured)), new, revised
 
     def chunks(
         self, rounds: Sequence[Round], new: Told, revised: Values, candidates: Candidates, errors: Errors

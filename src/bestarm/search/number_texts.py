@@ -21,11 +21,12 @@ from bestarm.interface import FloatArray
 
 SPREADSHEET_ERRORS = ("#n/a", "#na", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!")
 GAPS = frozenset(("", "na", "n/a", "nan", "none", "null", "<na>", "failed", *SPREADSHEET_ERRORS))
-GAPS_OR_WORDS = ("Na", "None", "none", "failed", "Failed")  # of which a column without numbers is one of words
+_GAPS_OR_WORDS = {"Na", "None", "none", "failed", "Failed"}  # of which a column without numbers is one of words
 GAP_HINTS = ("-", "--", "?", ".", "/", "…", "n.d.", "n/d", "nd", "n.a.", "k.a.", "n.b.", "missing", "unknown", "tbd")
 FAILED = ("failed", "fail", "failure", "error")  # a measurement without a result; in any case of letters
 NOT_DONE = ("not done", "not_done", "notdone")  # an experiment that never ran
 TO_COME = ("pending", "to come", "tbd", "todo", "running", "in progress", "planned")
+NO_RESULTS = {*FAILED, *NOT_DONE, *TO_COME}  # in place of a result
 _BLANKS = " \u00a0\u2009\u202f"
 _BODY = (
     rf"[+-]?(?:[0-9]{{1,3}}(?:['’][0-9]{{3}})+(?:[.,][0-9]+)?|[0-9]{{1,3}}(?:[{_BLANKS}][0-9]{{3}})+(?:[.,][0-9]+)?"
@@ -219,6 +220,11 @@ class Column:
         known = [p for p in self.distinct.values() if p is not None]
         codes = len({p.around for p in known}) > 1 and any(p.glued for p in known)
         return 0 < len(known) == len(self.distinct) and not codes
+
+    @property
+    def has_only_words(self) -> bool:
+        """Whether nothing in it is a number, and what may be a gap is a word."""
+        return not self.distinct and not _GAPS_OR_WORDS.isdisjoint(self.texts)
 
     def signs(self) -> dict[str, str]:
         """Return the decimal signs of the numbers that were written, each with an example."""

@@ -64,6 +64,12 @@ class Round:
         """The batch, in order."""
         return [s.name for s in self.suggested]
 
+    def check_known(self, names: set[str]) -> None:
+        """Refuse a round that is about candidates that are not there."""
+        spoken = {*self.names, *self.revised, *self.errors, *self.pending, *self.withdrawn, *dict(self.told)}
+        if odd := sorted(spoken - names):
+            raise ValueError(f"round {self.number} is about {listed(odd)}, which is no candidate; put it back.")
+
 
 def aim_of(aim: Any) -> str | float:
     """Return an aim in its own word: ``max``, ``min``, ``both`` or a finite number."""
@@ -192,13 +198,6 @@ def of_json(meta: Mapping[str, Any]) -> Round:
     more: Any = (learned, version, None if n is None else int(n), *lists, errors)
     own = (int(meta["number"]), dict(meta["settings"]), _word(meta["features"]), told, revised, suggested)
     return Round(*own, *hits, *more)
-
-
-def check_known(each: Round, names: set[str]) -> None:
-    """Refuse a round that is about candidates that are not there."""
-    spoken = {*each.names, *each.revised, *each.errors, *each.pending, *each.withdrawn, *dict(each.told)}
-    if odd := sorted(spoken - names):
-        raise ValueError(f"round {each.number} is about {listed(odd)}, which is no candidate; put it back.")
 
 
 @dataclass

@@ -22,35 +22,15 @@ from bestarm.guards.protocol import Guarded, NothingLearned, unguarded
 from bestarm.interface import FloatArray
 from bestarm.partition import Partition
 from bestarm.policies.model_batches import expected_quantile
-from bestarm.search import explanations
+from bestarm.search import explanations, next_batch
 from bestarm.search.any_size import learns_from
 from bestarm.search.candidates import Candidates
 from bestarm.search.choices import Choice, checked_policy
 from bestarm.search.errors import Reading, error_of, mean_of
 from bestarm.search.left import Left, checked_hits, left_of, share_of
-from bestarm.search.next_batch import (
-    CustomPolicy,
-    Plan,
-    ReplayCache,
-    choose_batch,
-    decides_from_data,
-    recomputed_batches,
-    replayed_state,
-)
+from bestarm.search.next_batch import CustomPolicy, Plan, ReplayCache, replayed_state
 from bestarm.search.progress import noted
-from bestarm.search.rounds import (
-    CandidateStatus,
-    Chunk,
-    Round,
-    Suggestion,
-    Told,
-    Values,
-    aim_of,
-    check_known,
-    news_since,
-    of_prediction,
-    reward,
-)
+from bestarm.search.rounds import CandidateStatus, Chunk, Round, Suggestion, Told, Values, aim_of, of_prediction, reward
 from bestarm.search.sequential import SequentialSearch
 from bestarm.search.table_files import read_table
 from bestarm.search.tables import counted, listed, measurements, names_in, unknown_names
@@ -135,7 +115,7 @@ class Search:
             raise ValueError(f"{policy.name} searches a table of candidates, got a Partition; take bestarm.gpoo.")
         if isinstance(policy, Choice):
             self._choice = policy
-        elif not cells and decides_from_data(unguarded(policy)):
+        elif not cells and next_batch.decides_from_data(unguarded(policy)):
             self._choice = CustomPolicy(unguarded(policy))
         guarded: Any = policy if isinstance(policy, Guarded | Choice) else Guarded(policy)
         self.policy = guarded
@@ -303,7 +283,7 @@ class Search:
         blocked = [name for name in self._candidates.names if name in self._status.withdrawn]
         there = self.pending
         with noted(f"choosing batch {len(self._rounds) + 1}"):
-            places = choose_batch(
+            places = next_batch.choose_batch(
                 plan,
                 self._view(plan),
                 chunks,
@@ -462,7 +442,7 @@ class Search:
         with self._locked("goes on from a file alone"):
             known = set(self._candidates.names)
             for each in rounds:
-                check_known(each, known)
+                each.check_known(known)
             unknown_names([*measured, *pending, *withdrawn], self._candidates.place)
             self._begin()
             self._rounds = list(rounds)
@@ -579,7 +559,7 @@ class Search:
     def check(self) -> list[str]:
         """Make every batch of the log anew and return a line for each that is another one; empty if all agree."""
         with self._locked("keeps no log of batches"), noted("making every batch anew"):
-            again = recomputed_batches(self._rounds, self._candidates, self._plan_of)
+            again = next_batch.recomputed_batches(self._rounds, self._candidates, self._plan_of)
             return [
                 f"round {each.number}: {listed(each.names)} in the log, {listed(names)} made anew"
                 for each, names in zip(self._rounds, again, strict=True)
@@ -692,11 +672,7 @@ class Search:
         return self._views[key]
 
     def _chunks(self) -> tuple[list[Chunk], Told, Values]:
-        """Return what was told round by round, what is new since the last round, and what was corrected."""
-        plan, names = self._plan(1), self._candidates.names
-        new, revised = news_since(self._rounds, plan.values(self._status.values), names)
-        errors = plan.errors(self._status.values)
-        return plan.chunks(self._rounds, new, revised, self._candidates, errors), new, revised
+        return self._plan(1).told(self._rounds, self._status.values, self._candidates)
 
     def _check_errors(self, values: Iterable[float]) -> None:
         """Refuse measurements with errors if the policy cannot weigh by them."""

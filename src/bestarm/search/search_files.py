@@ -30,7 +30,7 @@ from bestarm.search.choices import Choice, checked_policy
 from bestarm.search.errors import Reading, error_of, reading
 from bestarm.search.next_batch import decides_from_data
 from bestarm.search.number_texts import plain_unit
-from bestarm.search.rounds import as_json, check_known, number_of, of_json
+from bestarm.search.rounds import as_json, number_of, of_json
 from bestarm.search.state_files import DAMAGED, Saved, another_policy, describe, in_words, packed, read, restore
 
 FORMAT = 5  # 4 without errors of measurements, 3 where no policy took over; 1 and 2 were NPZ files of the state alone
@@ -237,7 +237,7 @@ def _pool_of(cls: Any, meta: Any, parts: dict[str, bytes]) -> Any:
     names = set(candidates.names)
     search._rounds = [of_json(each) for each in meta["rounds"]]
     for number, each in enumerate(search._rounds, start=1):
-        check_known(each, names)
+        each.check_known(names)
         if each.number != number or not 0 < (each.n_candidates or len(names)) <= len(names):
             raise ValueError(f"round {number} is missing or about other candidates")
     status = search._status

@@ -16,16 +16,7 @@ import numpy as np
 import pandas as pd
 
 from bestarm.search.columns import identifies
-from bestarm.search.number_texts import (
-    FAILED,
-    GAP_HINTS,
-    GAPS,
-    NOT_DONE,
-    TO_COME,
-    plain_floats,
-    refuse_texts_beside,
-    tidy,
-)
+from bestarm.search.number_texts import GAP_HINTS, GAPS, NO_RESULTS, plain_floats, refuse_texts_beside, tidy
 
 _FIRST = 50  # rows that decide the layout
 _SEPARATORS = ("\t", ";", ",", "|")  # in this order where several fit: a comma may stand within numbers and words
@@ -33,7 +24,7 @@ _EXCEL = (".xlsx", ".xlsm")
 _NO_TEXT = (b"PK\x03\x04", b"\x1f\x8b", b"\xd0\xcf\x11\xe0", b"PAR1")
 _UNITS_OF = ("", "-", "unit", "units", "einheit", "einheiten")  # what a row of units has for the names
 _NAMES = ("name", "candidate", "arm", "gene", "id")
-_NO_UNITS = {*GAPS, *TO_COME, *GAP_HINTS, *FAILED, *NOT_DONE} - {"", "-", "."}
+_NO_UNITS = {*GAPS, *GAP_HINTS, *NO_RESULTS} - {"", "-", "."}
 _GUARDED = re.compile(r'="(.*)"')  # so that a spreadsheet takes a cell for a text
 _RULE = re.compile(r":?-{3,}:?")  # below the header of a table in Markdown
 

@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from bestarm.search.number_texts import (
     DATE,
     FAILED,
     GAPS,
+    NO_RESULTS,
     NOT_DONE,
     SHAPES,
     SPREADSHEET_ERRORS,
@@ -44,7 +46,6 @@ _SUMMARIES = {
     *("gesamt", "gesamtergebnis", "summe", "mittelwert", "totaux", "total général"),
 }
 _TO_COME = {*GAPS, *TO_COME} - {*FAILED}
-_WORDS = {*FAILED, *NOT_DONE, *TO_COME}  # in place of a result
 _BESIDE_SUMMARIES = {"cv", "min", "max", "n"}
 _ODD_UNIT = re.compile(  # of a result: a remark, more numbers, or a letter for a digit
     r".*[<>].*|.*\s\d.*|[xe]\d.*|.*(?:exclu|outlier|\blod\b|\bloq\b|fail|error).*|of\b.*|o", re.IGNORECASE
@@ -54,26 +55,25 @@ _LIMIT = re.compile(r"[<>≤≥]=?\s*[+-]?[\d.,]+")
 _BIG_NUMBER = re.compile(r"\d+(?:\.\d+)?E\+\d+", re.IGNORECASE)  # what 2310009E13 becomes
 
 
-def refuse_summary(where: str, names: Sequence[str]) -> None:
+def refuse_summary(table: Table, names: Sequence[str]) -> None:
     """Refuse the last rows of a table if they are called as sums of the others are."""
-    words = [name.casefold().rstrip(":") for name in names]
-    tail = len(words)
-    while tail and words[tail - 1] in _SUMMARIES | _BESIDE_SUMMARIES:
-        tail -= 1
-    if odd := [name for name, word in zip(names[tail:], words[tail:], strict=True) if word in _SUMMARIES]:
+    bare = {name: name.casefold().rstrip(":") for name in names}
+    last = list(takewhile(lambda name: bare[name] in _SUMMARIES | _BESIDE_SUMMARIES, reversed(names)))
+    if odd := [name for name in reversed(last) if bare[name] in _SUMMARIES]:
         row = "the last row is" if odd[0] == names[-1] else "one of the last rows is"
         remedy = "delete it, or give the candidate another name"
-        raise ValueError(f"{where}: {row} called {odd[0]!r}, as a spreadsheet's summary is; {remedy}.")
+        raise ValueError(f"{table.row(-1)}: {row} called {odd[0]!r}, as a spreadsheet's summary is; {remedy}.")
 
 
-def refuse_damaged(where: str | Path, names: Sequence[str], genes: bool) -> None:
-    """Refuse names that a spreadsheet has damaged: its errors, numbers that have lost digits, of genes dates, too."""
+def refuse_damaged(table: Table, names: Sequence[str], genes: bool) -> None:
+    """Refuse summaries, and names that a spreadsheet has damaged: errors, numbers cut short, of genes dates, too."""
+    refuse_summary(table, names)
     if dates := [gene for gene in names if genes and (DATE.fullmatch(gene) or _BIG_NUMBER.fullmatch(gene))]:
         rule = "into which a spreadsheet turns names such as MARCHF1 and SEPTIN2; write the symbols again, as texts"
-        raise ValueError(f"{where}: {dates[0]!r} is no gene but a date, {rule}.")
+        raise ValueError(f"{table.where}: {dates[0]!r} is no gene but a date, {rule}.")
     if odd := [name for name in names if _BIG_NUMBER.fullmatch(name) or name.lower() in SPREADSHEET_ERRORS]:
         rule = "is no name but what a spreadsheet has made of one; write the names again, as texts"
-        raise ValueError(f"{where}: {odd[0]!r} {rule}.")
+        raise ValueError(f"{table.where}: {odd[0]!r} {rule}.")
 
 
 def _is_gap(value: Any) -> bool:
@@ -236,8 +236,7 @@ def measurements(
             (line, name) in table.numbers or (re.fullmatch(r"\d+\.0", label) is not None and label not in known)
             for line, label in zip(table.lines, labels, strict=True)
         ]
-        if labels:
-            refuse_summary(table.row(-1), labels)
+        refuse_summary(table, labels)
     columns = {i: Column.of(header[i], cells) for i, cells in enumerate(table.columns) if i != name}
     if odd := [v for v in table.columns[reward] if not isinstance(v, str | REAL | np.bool_) and not _is_gap(v)]:
         got = f"{str(odd[0])!r}, a {type(odd[0]).__name__}"
@@ -246,7 +245,7 @@ def measurements(
     if header[:3] == ["round", "name", "reward"] and "" in texts:  # the history of a search
         notes.append(f"{counted(texts.count(''), 'empty reward')} taken for failed, as in the history of a search.")
         texts = [text or "failed" for text in texts]
-    number = Column.of(header[reward], ["" if t.lower() in _WORDS else t for t in texts], truth=True)
+    number = Column.of(header[reward], ["" if t.lower() in NO_RESULTS else t for t in texts], truth=True)
     others = [column for i, column in columns.items() if i != reward]
     decimal = decimal_sign(table.where, [*others, number], table.semicolons)
     kept = [i for i, (label, text) in enumerate(zip(labels, texts, strict=True)) if label or text.lower() not in GAPS]
@@ -399,8 +398,7 @@ def read_wells(path: str | Path, columns: str, notes: list[str]) -> tuple[list[s
         )
     chosen = [place for place in places if place is not None]
     genes = [text.strip() for text in table.columns[name]]
-    refuse_summary(table.row(-1), genes) if genes else None
-    refuse_damaged(path, genes, genes=True)
+    refuse_damaged(table, genes, genes=True)
     cells = [[tidy(text) for text in table.columns[place]] for place in chosen]
     tried: list[int] = []
     to_come: list[str] = []
@@ -412,7 +410,7 @@ def read_wells(path: str | Path, columns: str, notes: list[str]) -> tuple[list[s
             if not gene:
                 raise ValueError(f"{table.row(row)}: a well without a gene; name it or delete the row.")
             tried.append(row)
-    results = [["" if text.lower() in _WORDS else text for text in column] for column in cells]
+    results = [["" if text.lower() in NO_RESULTS else text for text in column] for column in cells]
     read = [Column.of(header[place], column) for place, column in zip(chosen, results, strict=True)]
     others = {i: Column.of(header[i], c) for i, c in enumerate(table.columns) if i != name and i not in chosen}
     decimal = decimal_sign(str(path), [*read, *others.values()], table.semicolons)
