@@ -19,8 +19,7 @@ def lack_of_memory(error: BaseException) -> str | None:
 
 def out_of_memory(label: str, error: Exception) -> Exception:
     """Return what to raise for an error of a policy: one line where memory ran out, otherwise the error itself."""
-    said = lack_of_memory(error)
-    if said is None:
+    if (said := lack_of_memory(error)) is None:
         return error
     remedy = "take fewer candidates, smaller layers, batches or ensembles"
     return MemoryError(f"{label}: memory ran out ({said}); {remedy}.")

@@ -148,8 +148,7 @@ class Guarded:
 
     def tell(self, state: GuardedState, asked: Ask, totals: FloatArray) -> None:
         """Learn the sums of rewards, shape (R, b), of what was asked last; NaN is an evaluation that failed."""
-        expected = self._own(state).request
-        if expected is None and not state.open:
+        if (expected := self._own(state).request) is None and not state.open:
             raise ValueError(
                 f"{self.label}: these rewards were told already; ask for the next pulls first."
                 if state.told
@@ -170,8 +169,7 @@ class Guarded:
 
     def recommend(self, state: GuardedState) -> IntArray:
         """Return the recommended arms, shape (R, n_best); a warning says if they rest on nothing, or a wrong model."""
-        nothing = (self._own(state).failures_in_a_row > 0) & ~state.learned
-        if nothing.any():
+        if (nothing := (self._own(state).failures_in_a_row > 0) & ~state.learned).any():
             where = "" if len(nothing) == 1 else f" in {nothing.sum()} of {len(nothing)} replications"
             warnings.warn(
                 f"{self.label}: nothing was learned{where}, since every evaluation failed; the recommendation is "
@@ -198,8 +196,7 @@ class Guarded:
 
     def _end_what_only_fails(self, state: GuardedState) -> None:
         """Raise `EverythingFails` where a search without a budget has nothing but failures, in all that goes on."""
-        ends_by_itself = hasattr(self.policy, "budget") or hasattr(self.policy, "rounds")
-        if ends_by_itself or not state.failures_in_a_row.any():
+        if hasattr(self.policy, "budget") or hasattr(self.policy, "rounds") or not state.failures_in_a_row.any():
             return
         going = ~self.finished(state)
         limit = max(LEAST_FAILURES, FAILURES_PER_ARM * state.n_arms)
@@ -227,8 +224,7 @@ def unguarded(policy: Any) -> Any:
 def searched_kind(policy: Any) -> type | None:
     """Return `Arms` or `Partition`, as the first parameter of the policy's ``start`` is annotated, or None."""
     first = next(iter(inspect.signature(policy.start).parameters.values()))
-    kinds = {name: kind for kind in (Arms, Partition) for name in (kind, kind.__name__)}
-    return kinds.get(first.annotation)
+    return {name: kind for kind in (Arms, Partition) for name in (kind, kind.__name__)}.get(first.annotation)
 
 
 def guarded_state(state: Any) -> GuardedState:

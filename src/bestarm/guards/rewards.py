@@ -79,16 +79,14 @@ def as_arrays(label: str, n: int, asked: Any, totals: Any) -> tuple[Ask, NDArray
     if arms.ndim != 2 or counts.shape != arms.shape or len(arms) != n:
         remedy = "tell what was asked"
         raise ValueError(f"arms and counts must have shape ({n}, b), got {arms.shape} and {counts.shape}; {remedy}.")
-    rewards = _numbers(totals)
-    if rewards.shape != arms.shape:
+    if (rewards := _numbers(totals)).shape != arms.shape:
         remedy = "give one sum an arm"
         raise ValueError(f"totals must have the shape of the arms, {arms.shape}, got {rewards.shape}; {remedy}.")
     return Ask(arms, counts), rewards
 
 
 def _wholes(name: str, values: Any) -> NDArray[np.int64]:
-    found = np.asarray(values)
-    if found.dtype.kind not in "iu":
+    if (found := np.asarray(values)).dtype.kind not in "iu":
         raise ValueError(f"{name} must be whole numbers, got an array of {found.dtype}; tell what was asked.")
     return np.ascontiguousarray(found, dtype=np.int64) if found.ndim else found
 
@@ -111,8 +109,7 @@ def check_rewards(label: str, n_arms: int, expected: Ask, told: Ask, totals: NDA
     if expected.arms.shape != told.arms.shape:
         got = f"got {told.arms.shape[1]}; tell what the last ask returned"
         raise ValueError(f"{label}: {expected.arms.shape[1]} arms a replication wait for rewards, {got}.")
-    found = first_fault(told.arms, told.counts, totals, expected.arms, expected.counts, n_arms)
-    if found:
+    if found := first_fault(told.arms, told.counts, totals, expected.arms, expected.counts, n_arms):
         r, j = divmod(found // FAULTS, told.arms.shape[1])
         arm, count, total, asked = told.arms[r, j], told.counts[r, j], totals[r, j], expected.counts[r, j]
         messages = {

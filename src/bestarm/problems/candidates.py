@@ -10,7 +10,7 @@ import pandas as pd
 
 from bestarm.interface import Arms, Ask, FloatArray, IntArray, Policy
 from bestarm.problems.box import Design, Space, check_space, unit_points
-from bestarm.settings import is_whole
+from bestarm.settings import check_whole
 from bestarm.streams import Streams
 
 Failed = Literal["worst", "skip"]
@@ -76,8 +76,7 @@ class Candidates:
     @property
     def arms(self) -> Arms:
         """The arms for a policy: numbers between 0 and 1, a column for each option of a choice."""
-        columns = [about.features([s[name] for s in self.settings]) for name, about in self.space.items()]
-        return Arms(np.hstack(columns))
+        return Arms(np.hstack([about.features([s[name] for s in self.settings]) for name, about in self.space.items()]))
 
     def named(self, arms: IntArray) -> list[dict[str, Any]]:
         """Return the settings of some arms."""
@@ -138,8 +137,7 @@ def latin_hypercube(space: Space, n: int, *, seed: int = 0, design: Design = "la
     found: dict[tuple[Any, ...], dict[str, Any]] = {}
     for attempt in range(1 if design == "grid" else _TRIES):
         units = unit_points(n, len(space), design, seed + attempt * 1_000_003)
-        columns = [about.values(units[:, j]) for j, about in enumerate(space.values())]
-        for row in zip(*columns, strict=True):
+        for row in zip(*(about.values(units[:, j]) for j, about in enumerate(space.values())), strict=True):
             if len(found) < n:
                 found.setdefault(tuple(map(repr, row)), dict(zip(space, row, strict=True)))
         if len(found) == n:
@@ -207,15 +205,12 @@ def maximise(
     """
     if not isinstance(candidates, Candidates):
         raise ValueError(f"candidates must be Candidates, got {candidates!r}; latin_hypercube(space, n) makes them.")
-    missing = [name for name in _METHODS if not callable(getattr(policy, name, None))]
-    if missing or isinstance(policy, type):
+    if isinstance(policy, type) or not all(callable(getattr(policy, name, None)) for name in _METHODS):
         raise ValueError(f"policy must have {', '.join(_METHODS)}, got {policy!r}; ucb_dpp_sample makes one.")
-    if not is_whole(max_batches) or max_batches < 1:
-        raise ValueError(f"max_batches must be a whole number of at least 1, got {max_batches!r}; give such an int.")
+    check_whole("max_batches", max_batches, 1)
     if failed not in get_args(Failed):
         raise ValueError(f"failed must be one of {', '.join(get_args(Failed))}, got {failed!r}.")
-    arms = candidates.arms
-    state = policy.start(arms, Streams.first(1, seed=seed, instance="own function"))
+    state = policy.start(candidates.arms, Streams.first(1, seed=seed, instance="own function"))
     tables: list[pd.DataFrame] = []
     worst = math.inf
     for batch in range(1, max_batches + 1):

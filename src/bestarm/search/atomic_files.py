@@ -17,16 +17,14 @@ def checked_path(path: Any) -> Path:
     """Return a path, refusing what is none, and folders."""
     if not isinstance(path, str | os.PathLike) or not str(path):
         raise ValueError(f"a file is named by a text or a Path, got {path!r}; give its name, such as search.zip.")
-    found = Path(path)
-    if found.is_dir():
+    if (found := Path(path)).is_dir():
         raise ValueError(f"{found} is a folder; name a file in it.")
     return found
 
 
 def saved_content(path: Any) -> tuple[Path, bytes]:
     """Return the path of a saved search, and what is in the file."""
-    found = checked_path(path)
-    if not found.is_file():
+    if not (found := checked_path(path)).is_file():
         raise FileNotFoundError(f"there is no saved search {found}.")
     return found, found.read_bytes()
 

@@ -69,8 +69,7 @@ class Campaign:
 
     def append(self, new: Round) -> None:
         """Write a round; no file that is there is changed."""
-        path = self._path(new.number)
-        if path.exists():
+        if (path := self._path(new.number)).exists():
             raise ValueError(f"{path} is there already; run bestarm suggest again, which reads it.")
         write_atomically(path, as_text(as_json(new)))
 
@@ -80,15 +79,13 @@ class Campaign:
         while (kept := path.with_suffix(f".withdrawn{number}.json")).exists():
             number += 1
         os.rename(path, kept)
-        plate = self.plate_path(last.number)
-        if plate.exists():
+        if (plate := self.plate_path(last.number)).exists():
             os.rename(plate, plate.with_suffix(f".withdrawn{number}.csv"))
         return kept
 
     def candidates(self) -> Candidates | None:
         """Return the candidates of the last round, None where there is none, or a log of format 1 alone."""
-        path = self.folder / _CANDIDATES
-        if not path.exists():
+        if not (path := self.folder / _CANDIDATES).exists():
             return None
         try:
             parts = parts_of(path.read_bytes())
@@ -100,8 +97,7 @@ class Campaign:
         self, given: Candidates, rounds: Sequence[Round], where: str, notes: list[str]
     ) -> tuple[Candidates, list[str]]:
         """Return the candidates after their table was read again, new ones last, and those gone; both are said."""
-        kept = self.candidates()
-        if kept is None:
+        if (kept := self.candidates()) is None:
             if rounds and rounds[-1].features not in (given.digest, given.digest_1):
                 raise ValueError(
                     f"{where} is not what round {len(rounds)} in {self.folder} used; take that file again, or begin "
@@ -124,8 +120,7 @@ class Campaign:
 
     def keep_candidates(self, candidates: Candidates) -> None:
         """Write the candidates, whole or not at all, unless they are there."""
-        kept = self.candidates()
-        if kept is None or kept.names != candidates.names:
+        if (kept := self.candidates()) is None or kept.names != candidates.names:
             meta, numbers = candidate_parts(candidates)
             parts = {_META: json.dumps(meta).encode(), NUMBERS: numbers}
             write_atomically(self.folder / _CANDIDATES, archive_of(parts))

@@ -198,8 +198,7 @@ class Candidates:
                 said += [f"column {label}: {counted(n_gaps, 'gap')} set to the mean."] if n_gaps else []
             else:
                 words = [_MISSING if word is None else str(word) for word in self.table[label]]
-                levels = sorted(set(words))
-                if len(levels) > max(10, len(words) // 2):
+                if len(levels := sorted(set(words))) > max(10, len(words) // 2):
                     what = f"{len(levels)} different words for {len(words)} candidates, too many for a category"
                     raise ValueError(f"column {label!r} has {what}; drop it, or give numbers that describe them.")
                 parts.append((np.array(words)[:, None] == np.array(levels)).astype(np.float64))
@@ -316,8 +315,7 @@ class Candidates:
                 table[column] = pd.Series([np.nan if kind == np.float64 else None] * len(table), dtype=kind)
             if table[column].dtype != kind:
                 raise ValueError(f"column {column!r} has words in one table and numbers in the other; make them alike.")
-            unit = own.get(str(column), "")
-            if unit and new.get(str(column), unit) != unit:
+            if (unit := own.get(str(column), "")) and new.get(str(column), unit) != unit:
                 units = f"{new[str(column)]!r} and in that of the others {unit!r}"
                 raise ValueError(f"column {column!r} has in the new table the unit {units}; give numbers of one unit.")
             if unit and column not in (*missing, *new):

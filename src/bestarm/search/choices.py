@@ -120,8 +120,7 @@ SUMMARIES = {name: named.summary for name, named in _POLICIES.items()}
 
 
 def _maker(name: str) -> Callable[..., Any]:
-    maker = _POLICIES[name].maker
-    if not isinstance(maker, str):
+    if not isinstance(maker := _POLICIES[name].maker, str):
         return maker
     module, _, function = maker.partition(":")
     try:
@@ -170,8 +169,7 @@ class Choice:
         """
         if self.name != "hits" or {"share", "threshold"} & set(self.settings):
             return self
-        given = {"share": share, "threshold": threshold}
-        said = {name: value for name, value in given.items() if value is not None}
+        said = {name: value for name, value in {"share": share, "threshold": threshold}.items() if value is not None}
         return Choice(self.name, {**self.settings, **said}, self.scaled)
 
     def search(self, batch: int, rounds: int) -> PoolPolicy:

@@ -109,8 +109,7 @@ def roles_of(
         for i in found:
             notes.append(f"column {header[i]}: results, no feature; `results` names such columns, if others are meant.")
     else:
-        places = [find_column(header, (label,)) for label in results]
-        if None in places:
+        if None in (places := [find_column(header, (label,)) for label in results]):
             label = results[places.index(None)]
             raise ValueError(f"there is no column {label!r} of results; the table has: {', '.join(header)}.")
         found = [place for place in places if place is not None]

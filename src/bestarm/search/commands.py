@@ -41,8 +41,7 @@ def run_suggest(given: argparse.Namespace) -> int:
     plan = Plan(choice, given.batch, given.seed, given.aim, given.components)
     notes: list[str] = []
     genes = read_features(given.features, notes, given.phenotype, given.words)
-    source = Path(given.phenotypes)
-    if source.is_dir():
+    if (source := Path(given.phenotypes)).is_dir():
         raise ValueError(f"{source} is a folder, no file; name the table of phenotypes in it.")
     campaign = Campaign(given.campaign or source.with_name(f"{source.stem}_rounds"))
     with campaign.locked():
@@ -68,9 +67,8 @@ def run_suggest(given: argparse.Namespace) -> int:
             if waits and len(waits) == len(rounds[-1].names):
                 set_aside = rounds.pop()
             else:
-                back = waits or earlier
+                print(f"round {len(rounds)}: {len(waits or earlier)} genes not done, back among those to choose from")
                 earlier = earlier if waits else []
-                print(f"round {len(rounds)}: {len(back)} genes not done, back among those to choose from")
             waits = []
         pending = list(dict.fromkeys([*earlier, *waits]))
         if waits and not given.pending:
@@ -146,8 +144,7 @@ def _phenotypes(
 
 
 def _say_learned(new: Round) -> None:
-    taught = new.learned
-    if not taught:
+    if not (taught := new.learned):
         return
     words = f"round {new.number - 1}: {taught['measured']:.0f} measured, {taught['failed']:.0f} failed"
     if not math.isnan(taught["rank_correlation"]):
@@ -166,8 +163,7 @@ def _write_plate(shown: Round, campaign: Campaign, plate: int, free: list[str]) 
     table = pd.DataFrame(rows).drop(columns=["name", "rank"])
     for column in ("predicted", "uncertainty", "novelty"):
         table[column] = table[column].map(_digits)
-    path = campaign.plate_path(shown.number)
-    if not path.exists():
+    if not (path := campaign.plate_path(shown.number)).exists():
         write_atomically(path, table.to_csv(index=False, lineterminator="\n").encode())
         return table, path
     there = read_table_file(path, [])
@@ -255,15 +251,13 @@ def run_replay(given: argparse.Namespace) -> int:
     print(summary(table, marks, given.batch, len(rewards)).to_string(index=False))
     single = chance(len(rewards), int(hits.sum()), given.batch, last).iloc[-1]
     print(f"a single run of random batches ends with {single['low']:.0f} to {single['high']:.0f} hits (95%)")
-    text = table.to_csv(index=False, float_format="%.6g", lineterminator="\n")
-    write_atomically(folder / "hits.csv", text.encode())
+    write_atomically(folder / "hits.csv", table.to_csv(index=False, float_format="%.6g", lineterminator="\n").encode())
     try:
         from bestarm.search.replay_figure import DPI, hits_figure
     except ImportError as error:
         print(f"table: {folder / 'hits.csv'}; no figure ({error}): pip install 'bestarm[plot]'")
         return 0
-    figure = hits_figure(table, int(hits.sum()), given.batch)
-    figure.savefig(folder / "hits.png", dpi=DPI, metadata={"Software": None})
+    hits_figure(table, int(hits.sum()), given.batch).savefig(folder / "hits.png", dpi=DPI, metadata={"Software": None})
     print(f"table: {folder / 'hits.csv'}, figure: {folder / 'hits.png'}")
     return 0
 

@@ -130,8 +130,7 @@ def chances_of_the_best(mean: FloatArray, deviation: FloatArray, m: int, seed: i
     """Return each candidate's probability of being among the best m, from normal draws; 0 where no draw would show."""
     rng = np.random.default_rng(seed)
     found, left, m = np.zeros(len(mean)), draws, min(m, len(mean))
-    exceeded = np.partition(mean - 5.0 * deviation, -m)[-m]
-    some = np.flatnonzero(mean + 7.0 * deviation >= exceeded)
+    some = np.flatnonzero(mean + 7.0 * deviation >= np.partition(mean - 5.0 * deviation, -m)[-m])
     mean, deviation = mean[some], deviation[some]
     while left > 0:
         n = min(left, max(1, 1_000_000 // len(some)))

@@ -53,8 +53,7 @@ def matched(
         same = [name] if name in there else by_symbol.get(approved.get(name, name), [])
         if len(same) == 1:
             found[name] = same[0]
-    renamed = [f"{name} is {gene}" for name, gene in found.items() if name != gene]
-    if renamed:
+    if renamed := [f"{name} is {gene}" for name, gene in found.items() if name != gene]:
         notes.append(f"{file}: {len(renamed)} outdated symbols mapped by HGNC's table ({listed(renamed)}).")
     lost = [name for name in dict.fromkeys(names) if name not in found]
     if lost and not found:
@@ -75,8 +74,7 @@ def wells_of(plate: int, free: Sequence[str] = ()) -> list[str]:
     kept_free = [re.sub(r"^([A-Z])(\d)$", r"\g<1>0\2", well.strip().upper()) for well in free]
     if unknown := [well for well in kept_free if well not in names]:
         raise ValueError(f"a plate of {plate} has no well {unknown[0]!r}; wells are {names[0]} to {names[-1]}.")
-    left = [name for name in names if name not in kept_free]
-    if not left:
+    if not (left := [name for name in names if name not in kept_free]):
         raise ValueError(f"all {plate} wells are kept free; leave at least one for a gene.")
     return left
 

@@ -38,8 +38,7 @@ def checked_hits(hits: Any, candidates: Any) -> Hits:
         return float(hits)
     if isinstance(hits, str | bool) or not isinstance(hits, Iterable):
         raise ValueError(rule)
-    labels = list(dict.fromkeys(names_in(hits, "hits")))
-    if not labels:
+    if not (labels := list(dict.fromkeys(names_in(hits, "hits")))):
         raise ValueError("hits is an empty list; give names, a reward or a share such as '5%'.")
     if isinstance(candidates, Candidates):
         unknown_names(labels, set(candidates.names))
@@ -82,13 +81,11 @@ class Left:
 def left_of(search: Any, hits: Any, draws: int) -> Left:
     """Return what is left, see `bestarm.Search.left`; asked the same again, the same answer at no cost."""
     check_whole("draws", draws, 100)
-    hits = checked_hits(hits, search._candidates)
-    if hits is None:
+    if (hits := checked_hits(hits, search._candidates)) is None:
         hits = SHARE if search._hits is None else search._hits
     status = search._status
     rows = tuple((row, error_of(row[2])) for row in status.rows)
-    told = rows, tuple(status.withdrawn), len(search.candidates.names)
-    key = (repr(hits), draws, search.aim, search.seed, told)
+    key = (repr(hits), draws, search.aim, search.seed, rows, tuple(status.withdrawn), len(search.candidates.names))
     if search._left_before is None or search._left_before[0] != key:
         search._left_before = key, _computed(search, hits, draws)
     return search._left_before[1]
@@ -116,8 +113,7 @@ def _computed(search: Any, hits: Any, draws: int) -> Left:
     if isinstance(hits, float):
         threshold, what = np.full((1, 1), reward(hits, search.aim)), f"a reward of {hits:g} or better"
     else:
-        share = share_of(hits, len(names)) or 0.0
-        k = min(max(1, math.ceil(share * n - 1e-9)), n)
+        k = min(max(1, math.ceil((share_of(hits, len(names)) or 0.0) * n - 1e-9)), n)
         every = np.hstack([values, np.broadcast_to(measured, (len(values), len(measured)))])
         threshold, what = np.partition(every, -k, axis=1)[:, -k][:, None], f"one of the best {k} of {n}"
     left, found = (values >= threshold).sum(axis=1), (measured >= threshold).sum(axis=1)

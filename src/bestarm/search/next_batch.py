@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from bestarm.search.pool_policies import PoolPolicy
 
 NETWORKS_AT_ONCE = 256  # places of a batch by networks, which are named by place
-_EVER = 10**9
 
 
 @dataclass(frozen=True)
@@ -122,8 +121,7 @@ class Plan:
 
     def values(self, measured: Values) -> dict[str, tuple[float, ...]]:
         """Return what the policy is told of each candidate: all measurements, or their mean without failures."""
-        repeats = self.choice.repeats
-        return {name: tuple(v) if repeats else (mean_of(v),) for name, v in measured.items() if len(v)}
+        return {name: tuple(v) if self.choice.repeats else (mean_of(v),) for name, v in measured.items() if len(v)}
 
     def errors(self, measured: Values) -> Errors:
         """Return the error of each candidate's mean, see `errors_of`; nothing for a policy that does not weigh."""
@@ -183,17 +181,15 @@ def replayed_state(
     key = (plan.choice, plan.seed, plan.aim, plan.components, features.shape, id(features))
     marks = [(chunk.places.tobytes(), chunk.rewards.tobytes()) for chunk in chunks]
     needed = sum(len(chunk.places) for chunk in chunks) + max(room, plan.batch)
-    again = cache.key == key and marks[: len(cache.told)] == cache.told and cache.room >= needed
-    if not again:
+    if cache.key != key or marks[: len(cache.told)] != cache.told or cache.room < needed:
         wide = needed + needed // 2 if cache.key == key else needed
         wide = needed if len(features) < needed else min(wide, max(needed, min(len(features), MOST_KNOWN)))
         try:
-            starter = plan.choice.search(1, wide)
-            state = starter.start(Arms(features), Streams.first(1, seed=plan.seed))
+            state = plan.choice.search(1, wide).start(Arms(features), Streams.first(1, seed=plan.seed))
         except (MemoryError, RuntimeError) as error:
             raise out_of_memory(plan.choice.name, error) from error
         cache.key, cache.told, cache.state, cache.room = key, [], state, wide
-    policy = plan.choice.search(min(plan.batch, NETWORKS_AT_ONCE) if plan.by_networks else plan.batch, _EVER)
+    policy = plan.choice.search(min(plan.batch, NETWORKS_AT_ONCE) if plan.by_networks else plan.batch, 10**9)
     cache.key = None  # what is interrupted in the middle of a telling is of no use
     for chunk in chunks[len(cache.told) :]:
         rewards = np.array([reward(value, plan.aim) for value in chunk.rewards])
@@ -242,8 +238,7 @@ def choose_batch(
             asked = policy.ask(state)
         except (MemoryError, RuntimeError) as error:
             raise out_of_memory(plan.choice.name, error) from error
-        new = asked.arms[0][asked.counts[0] > 0]
-        if len(new) == 0:
+        if len(new := asked.arms[0][asked.counts[0] > 0]) == 0:
             break
         found += map(int, new)
     return np.array(found, dtype=np.int64)

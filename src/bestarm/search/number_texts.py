@@ -148,8 +148,7 @@ def plain_unit(text: str) -> str:
 
 
 def _parsed(text: str) -> _Parsed | None:
-    found = _NUMBER.fullmatch(text)
-    if found is None or DATE.fullmatch(text) or _POWER.fullmatch(text):
+    if (found := _NUMBER.fullmatch(text)) is None or DATE.fullmatch(text) or _POWER.fullmatch(text):
         return None
     prefix, body, blank, unit = found.groups()
     unit = plain_unit(unit)
@@ -177,8 +176,7 @@ def _sign_of(body: str) -> str:
 
 def _value(body: str, decimal: str) -> float:
     other = "," if decimal == "." else "."
-    text = re.sub(rf"['’{_BLANKS}]", "", body).replace(other, "")
-    return float(text.replace(decimal, "."))
+    return float(re.sub(rf"['’{_BLANKS}{other}]", "", body).replace(decimal, "."))
 
 
 @dataclass(frozen=True)
@@ -257,8 +255,7 @@ def decimal_sign(where: str, columns: Iterable[Column], semicolons: bool = False
         return "," if "," in found else "."
     if semicolons and "?," in found and "?." not in found:
         return ","
-    doubtful = found.get("?,") or (found.get("?.") if semicolons else None)
-    if doubtful:
+    if doubtful := found.get("?,") or (found.get("?.") if semicolons else None):
         raise ValueError(
             f"{where}: column {doubtful[0]!r} has {doubtful[1]!r}, whose {'comma' if ',' in doubtful[1] else 'point'} "
             "may stand before decimals or after thousands; give numbers with decimal points and without thousands."

@@ -116,8 +116,7 @@ def left_out(search: Any, refits: int | None = None) -> pd.DataFrame:
     rows = []
     for place in told[np.unique(np.linspace(0, len(told) - 1, most).round().astype(int))] if len(told) > 2 else ():
         others = [c.only(keep, own) for c in chunks if (keep := c.places != place).any()]
-        prediction = explanations.prediction_of(*replayed_state(plan, view, others))
-        if prediction is not None:
+        if (prediction := explanations.prediction_of(*replayed_state(plan, view, others))) is not None:
             predicted = float(of_prediction(prediction[0][np.searchsorted(own, place)], search.aim))
             measured = of_prediction(reward(mean_of(values[names[place]]), search.aim), search.aim)
             rows.append((names[place], float(measured), predicted))
@@ -250,8 +249,7 @@ def map_of_candidates(shown: Shown, axis: Axes) -> str:
     )
     counts = []
     for label, places, style in marked:
-        where = np.asarray(places, dtype=np.bool_)
-        if where.any():
+        if (where := np.asarray(places, dtype=np.bool_)).any():
             axis.scatter(x[where], y[where], label=label, **{"linewidths": 0.9, **style})
             counts.append(f"{int(where.sum())} {label}")
     axis.set(xlabel=_short(across, 40), ylabel=_short(upwards, 40))

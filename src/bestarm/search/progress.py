@@ -34,8 +34,7 @@ def _say(what: str, thread: int, shown: list[Any]) -> None:
     while frame is not None and not str(frame.f_globals.get("__name__")).startswith("numba.core."):
         frame = frame.f_back
     why = "" if frame is None else ": code that is new here is being compiled once, which may take a minute"
-    level = logging.WARNING if _watched() else logging.INFO
-    _log.log(level, "bestarm: %s takes more than %.0f s%s.", what, AFTER, why)
+    _log.log(logging.WARNING if _watched() else logging.INFO, "bestarm: %s takes more than %.0f s%s.", what, AFTER, why)
     if _in_notebook():
         display = import_module("IPython.display").display
         text = {"text/plain": f"bestarm: {what} takes more than {AFTER:.0f} s{why}."}

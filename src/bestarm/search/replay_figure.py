@@ -62,8 +62,7 @@ def hits_figure(table: pd.DataFrame, n_hits: int, batch: int, *, title: str = ""
 def _headed(figure: Figure, title: str, setting: str) -> None:
     """Write the finding and, smaller, the setting over the figure, which grows by their height."""
     finding, small = textwrap.wrap(title, int(11 * _WIDTH)), textwrap.wrap(setting, int(15 * _WIDTH))
-    head = 0.175 * len(finding) + 0.145 * len(small) + 0.12
-    whole = _HEIGHT + head
+    whole = _HEIGHT + (0.175 * len(finding) + 0.145 * len(small) + 0.12)
     figure.set_size_inches(_WIDTH, whole)
     engine: Any = figure.get_layout_engine()
     engine.set(rect=(0.0, 0.0, 1.0, _HEIGHT / whole))

@@ -59,8 +59,7 @@ def lines_of(search: Any, *, patient: bool = True) -> list[tuple[str, str]]:
 
 def best_of(search: Any) -> str:
     means = search._status.means()
-    ranked = search._ranked(means)
-    if not ranked:
+    if not (ranked := search._ranked(means)):
         return "every measurement failed" if means else "nothing was measured yet"
     found = f"{ranked[0]}: {means[ranked[0]]:.6g}"
     if search.aim == "both" or not isinstance(search.aim, str):
@@ -89,8 +88,7 @@ def as_html(search: Any) -> str:
 
 def write(search: Any, path: str | Path, refits: int | None) -> None:
     """Write the report of a search, see `bestarm.Search.report`."""
-    path = checked_path(path)
-    if path.suffix.lower() not in (".html", ".htm"):
+    if (path := checked_path(path)).suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"a report is an HTML page, got {path}; name it {path.with_suffix('.html')}.")
     write_file(path, page_of(search, refits).encode())
 
@@ -134,8 +132,7 @@ def _table(table: pd.DataFrame, *, header: bool = True) -> str:
 
 def _next_batch(search: Any) -> str:
     """Return the batch that waits, with the reasons by which its candidates were chosen."""
-    waiting = search.pending
-    if not waiting:
+    if not (waiting := search.pending):
         return _soft("No batch waits for results.")
     reasons = search.why()
     reasons = reasons[reasons["name"].isin(waiting)]

@@ -292,8 +292,7 @@ class Search:
                 pending=self._candidates.places(there),
                 cache=self._cache,
             )
-        names = [self._candidates.names[a] for a in places]
-        if not names:
+        if not (names := [self._candidates.names[a] for a in places]):
             self._status.whole_batch_waits = False
             return []
         made = self._log_round(plan, names, new, revised, pending=there, withdrawn=blocked)
@@ -495,8 +494,7 @@ class Search:
         """
         with self._locked("predicts nothing"), noted("predicting all candidates"):
             check_whole("m", m, 1)
-            prediction = explanations.prediction_of(*self._replayed())
-            if prediction is None:
+            if (prediction := explanations.prediction_of(*self._replayed())) is None:
                 raise ValueError("nothing can be predicted before a reward is told; tell a table of measurements.")
             mean, deviation = prediction
             names = self._candidates.names
@@ -546,8 +544,7 @@ class Search:
         """Return a round of the log with the reasons of its batch."""
         plan = self._plan_of(last)
         some = self._candidates.first(last.n_candidates or len(self._candidates.names))
-        before = self._rounds[: last.number - 1]
-        chunks = plan.chunks(before, last.told, last.revised, some, last.errors)
+        chunks = plan.chunks(self._rounds[: last.number - 1], last.told, last.revised, some, last.errors)
         view = self._view(plan) if some is self._candidates else plan.features(some)
         evenly = np.linspace(0, len(view) - 1, min(len(view), 1000)).astype(np.int64)  # for what is usual
         places = np.union1d(some.places(last.names), evenly)

@@ -37,7 +37,6 @@ FORMAT = 5  # 4 without errors of measurements, 3 where no policy took over; 1 a
 _LOG, NUMBERS, _STATE = "search.json", "numbers.npy", "state.npz"
 _OLD = "meta.npy"
 _UNIT = re.compile(r"column (.*): numbers with the unit ['\"](.*)['\"], which")  # where files of before have units
-_STAMP = (1980, 1, 1, 0, 0, 0)  # equal searches have equal files
 
 
 def save_search(search: Any, path: str | Path, overwrite: bool) -> None:
@@ -80,21 +79,14 @@ def content_of(search: Any, own: str, generation: int) -> bytes:
     sequential = search._sequential
     rows = (sequential or search._status).rows
     with_errors = any(isinstance(v, Reading) for _, _, v in rows) or any(each.errors for each in search.rounds)
-    meta: dict[str, Any] = {
-        "format": FORMAT if with_errors else 4 if sequential is None and search._since else 3,
-        "version": __version__,
-        "id": own,
-        "generation": generation,
-        "aim": search.aim,
-        "seed": search.seed,
-        "components": search.components,
-        "hits": search._hits,
-        "measurements": [
-            [number, name, *(None if math.isnan(v) else v for v in (float(value), *errors))]
-            for number, name, value in rows
-            for errors in (error_of(value) if isinstance(value, Reading) else (),)
-        ],
-    }
+    version = FORMAT if with_errors else 4 if sequential is None and search._since else 3
+    meta: dict[str, Any] = {"format": version, "version": __version__, "id": own, "generation": generation}
+    meta |= {"aim": search.aim, "seed": search.seed, "components": search.components, "hits": search._hits}
+    meta["measurements"] = [
+        [number, name, *(None if math.isnan(v) else v for v in (float(value), *errors))]
+        for number, name, value in rows
+        for errors in (error_of(value) if isinstance(value, Reading) else (),)
+    ]
     parts: dict[str, bytes] = {}
     if isinstance(search._candidates, Candidates):
         meta["candidates"], parts[NUMBERS] = candidate_parts(search._candidates)
@@ -122,7 +114,7 @@ def archive_of(parts: Mapping[str, bytes]) -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for name in sorted(parts):
-            archive.writestr(zipfile.ZipInfo(name, _STAMP), parts[name], zipfile.ZIP_DEFLATED)
+            archive.writestr(zipfile.ZipInfo(name), parts[name], zipfile.ZIP_DEFLATED)
     return file.getvalue()
 
 
@@ -285,8 +277,7 @@ def _continued(
 def _of_format_2(cls: Any, path: Path, content: bytes) -> Any:
     """Return a search from a file of format 2: a state, with names and history as a note."""
     saved, notes = read(path, content)
-    kept = notes.get("search")
-    if kept is None:
+    if (kept := notes.get("search")) is None:
         raise ValueError(f"{path} holds the state of a policy, not a Search; read it by bestarm.load.")
     rows = [
         (int(n), str(name), number_of(None if value != value else value))
@@ -323,8 +314,7 @@ def _replay_into(search: Any, saved: Saved, rows: list[tuple[int, str, float]]) 
             search._status.add(number, name, value)
     search._status.waiting.clear()
     search._status.whole_batch_waits = False
-    request = saved.state.request
-    if request is not None:
+    if (request := saved.state.request) is not None:
         _append(search, [names[arm] for arm in np.repeat(request.arms[0], request.counts[0])])
 
 

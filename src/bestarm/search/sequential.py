@@ -36,8 +36,7 @@ class SequentialSearch:
 
     def ask(self) -> pd.DataFrame:
         """Return what to measure next; the same until it is told, empty at the end."""
-        asked = waiting(self.state)
-        if asked is None and not self.finished:
+        if (asked := waiting(self.state)) is None and not self.finished:
             with self._whole():
                 asked = self.policy.ask(self.state)
             asked = None if self.finished else asked
@@ -56,8 +55,7 @@ class SequentialSearch:
             raise
 
     def tell(self, table: Any) -> None:
-        names = None if self.candidates is None else self.candidates.names
-        told = measurements(table, names)
+        told = measurements(table, None if self.candidates is None else self.candidates.names)
         if told.to_come:
             remedy = "fill them in, or write failed"
             raise ValueError(f"{told.to_come} rewards are empty, and {self.policy.label} is sequential; {remedy}.")
@@ -67,8 +65,7 @@ class SequentialSearch:
             self.candidates.compare(told.names, told.columns, told.decimal)
         if not all(told.done):
             raise ValueError(f"{self.policy.label} is sequential, so that nothing can be 'not done'; measure it.")
-        asked = waiting(self.state)
-        if asked is None:
+        if (asked := waiting(self.state)) is None:
             if len(told.names) == 0:
                 return
             again = "these rewards were told already; ask for the next ones first."

@@ -77,8 +77,7 @@ def packed(state: State) -> bytes:
     if found.request is not None:
         arrays["waiting.arms"], arrays["waiting.counts"] = found.request
     for f, name, holder in _fields(found.inner):
-        value = getattr(holder, f.name)
-        if isinstance(value, np.ndarray):
+        if isinstance(value := getattr(holder, f.name), np.ndarray):
             arrays[f"state.{name}"] = _written(holder, f.name, value)
         elif isinstance(value, bool | int | float | np.generic):
             meta["scalars"][name] = value.item() if isinstance(value, np.generic) else value
@@ -122,8 +121,7 @@ def read(path: Path, content: bytes, policy: Any = None) -> tuple[Saved, dict[st
     streams = Streams(meta["streams"]["seed"], meta["streams"]["instance"], replications)
     state = found.start(arms, streams)
     for f, name, holder in _fields(state.inner):
-        fresh = getattr(holder, f.name)
-        if isinstance(fresh, np.ndarray):
+        if isinstance(fresh := getattr(holder, f.name), np.ndarray):
             setattr(holder, f.name, _array(path, arrays, f"state.{name}", fresh))
         elif isinstance(fresh, bool | int | float | np.generic):
             if name not in meta["scalars"]:
@@ -162,8 +160,7 @@ def _written(state: Any, name: str, value: Any) -> Any:
 
 def _array(path: str | Path, arrays: dict[str, Any], name: str, like: Any) -> Any:
     """Return an array of a file, refusing one of another kind than a fresh state has."""
-    kept = arrays.get(name)
-    if kept is None or kept.dtype != like.dtype or kept.ndim != like.ndim:
+    if (kept := arrays.get(name)) is None or kept.dtype != like.dtype or kept.ndim != like.ndim:
         raise _damaged(path, name)
     n = len(arrays["replications"])
     longer = all(size >= least for size, least in zip(kept.shape, like.shape, strict=True))  # some states grow

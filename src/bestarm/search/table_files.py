@@ -64,8 +64,7 @@ class Table:
 def read_table(source: Any, notes: list[str]) -> Table | None:
     """Return the table in a file, in a DataFrame or in that of another library; None for anything else."""
     if isinstance(source, str | Path):
-        path = Path(source)
-        if path.suffix.lower() not in (".parquet", ".pq"):
+        if (path := Path(source)).suffix.lower() not in (".parquet", ".pq"):
             return read_table_file(path, notes)
         source = _read_parquet(path)
     elif hasattr(source, "to_pandas"):
@@ -76,8 +75,7 @@ def read_table(source: Any, notes: list[str]) -> Table | None:
     labels = [" ".join(label.split()) if "\n" in label else label for label in labels]
     header = pd.Index(["" if label == "Unnamed: 0" else label for label in labels], dtype=object)
     if header.has_duplicates:
-        twice = header[header.duplicated()][0]
-        raise ValueError(f"the table has two columns {twice!r}; keep one, or rename one.")
+        raise ValueError(f"the table has two columns {header[header.duplicated()][0]!r}; keep one, or rename one.")
     columns = [column for _, column in source.set_axis(header, axis=1).items()]
     for label, column in zip(header, columns, strict=True):
         if column.dtype == object:
@@ -102,8 +100,7 @@ def read_table_file(path: Path, notes: list[str]) -> Table:
         raise ValueError(f"there is no file {path}; write one, names in the first column and a header above them.")
     if path.suffix.lower() in _EXCEL:
         return _read_excel(path, notes)
-    content = path.read_bytes()
-    if content.startswith(_NO_TEXT):
+    if (content := path.read_bytes()).startswith(_NO_TEXT):
         raise ValueError(f"{path} is a spreadsheet or an archive, no text; save it as CSV (UTF-8) or as .xlsx.")
     try:
         text = content.decode("utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8")
@@ -319,15 +316,13 @@ def _checked(table: Table, file: str, notes: list[str]) -> Table:
     if numbers is not None and (len(numbers) > 1 or one) and head[0].casefold() not in ("", *_NAMES):
         rule = "has numbers in place of a header; write one above it, such as name,x1,x2"
         raise ValueError(f"{table.where}: the first row, {', '.join(table.header[:5])}, {rule}.")
-    empty = [i for i, label in enumerate(table.header) if not label and not any(map(str.strip, table.columns[i]))]
-    if empty:
+    if empty := [i for i, label in enumerate(table.header) if not label and not any(map(str.strip, table.columns[i]))]:
         notes.append(f"{file}: {len(empty)} empty column{'s' * (len(empty) > 1)} left out.")
         kept = [i for i in range(len(table.header)) if i not in empty]
         table.header = [table.header[i] for i in kept]
         table.columns = [table.columns[i] for i in kept]
         table.numbers = {(row, kept.index(column)) for row, column in table.numbers if column in kept}
-    again = [label for label, n in Counter(table.header).items() if n > 1 or (label == "" and table.header[0])]
-    if again:
+    if again := [label for label, n in Counter(table.header).items() if n > 1 or (label == "" and table.header[0])]:
         last = len(table.header) - 1 - table.header[::-1].index(again[0])
         twice = f"there twice, in column {last + 1} again" if again[0] else f"empty in column {last + 1}"
         raise ValueError(f"{table.where}: the column name {again[0]!r} is {twice}; give each column its own name.")
@@ -350,8 +345,7 @@ def _read_excel(path: Path, notes: list[str]) -> Table:
         remedy = "save it again as .xlsx or CSV"
         raise ValueError(f"{path} is no Excel file, has a password, or is damaged ({kind}); {remedy}.") from None
     filled = [(title, [(i, row) for i, row in rows if any(map(_filled, row))]) for title, rows in cells]
-    sheets = [(title, rows) for title, rows in filled if rows]
-    if not sheets:
+    if not (sheets := [(title, rows) for title, rows in filled if rows]):
         raise ValueError(f"{path} is empty; its first sheet needs a header, such as name and reward.")
     tables = (sheet for sheet in sheets if sum(sum(map(_filled, row)) > 1 for _, row in sheet[1]) > 1)
     title, rows = next(tables, sheets[0])

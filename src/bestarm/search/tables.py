@@ -111,8 +111,7 @@ def names_in(names: Any, what: str, there: Iterable[str] | None = None) -> list[
     names = list(names)
     if names and all(isinstance(name, bool | np.bool_) for name in names):
         raise ValueError(f"{what} must be names, got a mask of {len(names)} truth values; write table.index[mask].")
-    found = [label_of(name) for name in names]
-    if "" in found:
+    if "" in (found := [label_of(name) for name in names]):
         raise ValueError(f"name {1 + found.index('')} of {what} is empty; leave it out.")
     if there is not None:
         unknown_names(found, there)
@@ -203,8 +202,7 @@ def measurements(
     By the names of candidates those that went through a number are found. Columns that are ``features`` tell no error.
     """
     notes: list[str] = []
-    table = read_table(source, notes)
-    if table is None:
+    if (table := read_table(source, notes)) is None:
         raise ValueError(f"tell wants the table that ask returned, rewards filled in, got {type(source).__name__}.")
     header, is_file = table.header, table.index is None
     results = results[0] if isinstance(results, list | tuple) and len(results) == 1 else results
@@ -388,8 +386,7 @@ def read_wells(path: str | Path, columns: str, notes: list[str]) -> tuple[list[s
     wanted = named_columns(columns, header) or [header[1 - name] if len(header) == 2 else "phenotype"]
     if len(set(wanted)) < len(wanted):
         raise ValueError(f"--phenotype names a column twice ({', '.join(wanted)}); name each replicate once.")
-    places = [find_column(header, (label,)) for label in wanted]
-    if None in places:
+    if None in (places := [find_column(header, (label,)) for label in wanted]):
         label = wanted[places.index(None)]
         like = find_column(header, RESULTS)
         raise ValueError(
