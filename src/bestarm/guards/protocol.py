@@ -149,11 +149,9 @@ class Guarded:
     def tell(self, state: GuardedState, asked: Ask, totals: FloatArray) -> None:
         """Learn the sums of rewards, shape (R, b), of what was asked last; NaN is an evaluation that failed."""
         if (expected := self._own(state).request) is None and not state.open:
-            raise ValueError(
-                f"{self.label}: these rewards were told already; ask for the next pulls first."
-                if state.told
-                else f"{self.label}: nothing was asked yet; call ask first, or forget_asked(state) for older data."
-            )
+            again = "these rewards were told already; ask for the next pulls first"
+            early = "nothing was asked yet; call ask first, or forget_asked(state) for older data"
+            raise ValueError(f"{self.label}: {again if state.told else early}.")
         told, rewards = as_arrays(self.label, len(state.replications), asked, totals)
         check_rewards(self.label, state.n_arms, told if expected is None else expected, told, rewards)
         self._with_memory(self.policy.tell, state.inner, told, rewards)
@@ -171,12 +169,8 @@ class Guarded:
         """Return the recommended arms, shape (R, n_best); a warning says if they rest on nothing, or a wrong model."""
         if (nothing := (self._own(state).failures_in_a_row > 0) & ~state.learned).any():
             where = "" if len(nothing) == 1 else f" in {nothing.sum()} of {len(nothing)} replications"
-            warnings.warn(
-                f"{self.label}: nothing was learned{where}, since every evaluation failed; the recommendation is "
-                "arbitrary. Tell rewards that are numbers.",
-                NothingLearned,
-                stacklevel=2,
-            )
+            what = f"nothing was learned{where}, since every evaluation failed; the recommendation is arbitrary"
+            warnings.warn(f"{self.label}: {what}. Tell rewards that are numbers.", NothingLearned, stacklevel=2)
         warn_of_misfit(self.label, state.tally, state.arms)
         recommended: IntArray = self.policy.recommend(state.inner)
         return recommended
@@ -203,10 +197,9 @@ class Guarded:
         if going.any() and (state.failures_in_a_row[going] >= limit).all():
             failed = int(state.failures_in_a_row[going].min())
             state.failures_in_a_row[:] = 0
-            raise EverythingFails(
-                f"{self.label}: the last {failed} evaluations all failed, and without a budget the search would ask "
-                "for ever; mend them and ask again, or take recommend(state) as it is."
-            )
+            what = f"the last {failed} evaluations all failed, and without a budget the search would ask for ever"
+            remedy = "mend them and ask again, or take recommend(state) as it is"
+            raise EverythingFails(f"{self.label}: {what}; {remedy}.")
 
     def _with_memory(self, call: Callable[..., Any], *arguments: Any) -> Any:
         """Call a method of the policy; one line says where memory ran out, whichever library finds it."""
@@ -281,6 +274,5 @@ def _say_first_compile() -> None:
     """Say once that the first search compiles, where nothing is in the cache of compiled code yet."""
     folder = Path(getattr(numba.config, "CACHE_DIR", "") or Path(__file__).parents[1])
     if not any(folder.rglob("*.nbi")):
-        logging.getLogger("bestarm").warning(
-            "bestarm: compiling for the first time, which may take a minute; later runs start at once."
-        )
+        said = "compiling for the first time, which may take a minute; later runs start at once"
+        logging.getLogger("bestarm").warning("bestarm: %s.", said)

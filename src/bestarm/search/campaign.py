@@ -37,10 +37,7 @@ class Campaign:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep others from adding a round, and remove what killed runs left; the lock ends with the process.
-
-        A folder that was made for it goes again where nothing was written.
-        """
+        """Keep others from adding a round, and remove what killed runs left, and a new folder that stays empty."""
         if self.folder.is_file():
             raise ValueError(f"{self.folder} is a file; name a folder by --campaign.")
         is_new = not self.folder.exists()
@@ -99,17 +96,15 @@ class Campaign:
         """Return the candidates after their table was read again, new ones last, and those gone; both are said."""
         if (kept := self.candidates()) is None:
             if rounds and rounds[-1].features not in (given.digest, given.digest_1):
-                raise ValueError(
-                    f"{where} is not what round {len(rounds)} in {self.folder} used; take that file again, or begin "
-                    "another log by --campaign: what was measured is then taken as known."
-                )
+                what = f"{where} is not what round {len(rounds)} in {self.folder} used; take that file again"
+                remedy = "or begin another log by --campaign: what was measured is then taken as known"
+                raise ValueError(f"{what}, {remedy}.")
             return given, []
         now, before = (dict(zip(each.names, each.digests, strict=True)) for each in (given, kept))
         if changed := [name for name in kept.names if name in now and now[name] != before[name]]:
-            raise ValueError(
-                f"{where} is not what earlier rounds used: {listed(changed)} has other features or columns now; put "
-                "them back, give what changed a new name, or begin another log by --campaign."
-            )
+            what = f"{where} is not what earlier rounds used: {listed(changed)} has other features or columns now"
+            remedy = "put them back, give what changed a new name, or begin another log by --campaign"
+            raise ValueError(f"{what}; {remedy}.")
         gone = [name for name in kept.names if name not in now]
         if new := [name for name in given.names if name not in before]:
             notes.append(f"{Path(where).name}: {len(new)} genes are new ({listed(new)}).")
@@ -134,10 +129,7 @@ class Campaign:
         last = rounds[-1]
         plan, hit = Plan.of(last.settings), None if math.isnan(last.hit) else last.hit
         search = Search(candidates, plan.choice, aim=plan.aim, seed=plan.seed, components=plan.components, hits=hit)
-        known = {
-            name: [reading(value, *last.errors.get(name, ())) for value in values]
-            for name, values in known_at(rounds).items()
-        }
+        known = {n: [reading(v, *last.errors.get(n, ())) for v in values] for n, values in known_at(rounds).items()}
         search.resume(rounds, known, [*last.pending, *last.names], last.withdrawn)
         return search
 

@@ -369,10 +369,9 @@ class Candidates:
                 told = ((name, words[row], own[i]) for row, name, i in rows if words[row])
                 odd = [(n, repr(a), repr(b)) for n, a, b in told if not _same_word(a, " ".join((b or "").split()))]
             for name, given, known in odd:
-                raise ValueError(
-                    f"feature {label!r} of {name} is {given} in the table and {known} in the candidates; put it back, "
-                    "or name what was measured otherwise and give it to add_candidates."
-                )
+                what = f"feature {label!r} of {name} is {given} in the table and {known} in the candidates"
+                remedy = "put it back, or name what was measured otherwise and give it to add_candidates"
+                raise ValueError(f"{what}; {remedy}.")
 
 
 def _same_word(told: str, known: str) -> bool:

@@ -74,11 +74,9 @@ def run_suggest(given: argparse.Namespace) -> int:
         if waits and not given.pending:
             last = rounds[-1]
             if len(waits) < len(last.names):
-                raise ValueError(
-                    f"round {len(rounds)} waits for {len(waits)} of {len(last.names)} genes ({listed(waits)}); add "
-                    "their rows, `failed` where the well failed, or add --withdraw if they will not be "
-                    "done, or --pending if they are being measured."
-                )
+                what = f"round {len(rounds)} waits for {len(waits)} of {len(last.names)} genes ({listed(waits)})"
+                remedy = "or add --withdraw if they will not be done, or --pending if they are being measured"
+                raise ValueError(f"{what}; add their rows, `failed` where the well failed, {remedy}.")
             if dict(last.settings) != plan.described() and Plan.of(last.settings).described() != plan.described():
                 changed = [k for k, v in plan.described().items() if last.settings.get(k) != v]
                 said = f"with another {', '.join(changed)}; measure it, or add --withdraw to set it aside"

@@ -26,9 +26,8 @@ def known_symbols(notes: list[str], given: str | None = None) -> Mapping[str, st
     """Return a given table, else the registered one, else nothing and a line that says so."""
     path = Path(given) if given else registered_table()
     if path is None:
-        notes.append(
-            "outdated symbols are not mapped: HGNC's table is not here (--symbols); names must agree as they are."
-        )
+        lacks = "HGNC's table is not here (--symbols); names must agree as they are"
+        notes.append(f"outdated symbols are not mapped: {lacks}.")
         return {}
     if not path.is_file():
         raise ValueError(f"there is no file {path}; name HGNC's table by --symbols.")

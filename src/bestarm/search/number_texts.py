@@ -256,10 +256,10 @@ def decimal_sign(where: str, columns: Iterable[Column], semicolons: bool = False
     if semicolons and "?," in found and "?." not in found:
         return ","
     if doubtful := found.get("?,") or (found.get("?.") if semicolons else None):
-        raise ValueError(
-            f"{where}: column {doubtful[0]!r} has {doubtful[1]!r}, whose {'comma' if ',' in doubtful[1] else 'point'} "
-            "may stand before decimals or after thousands; give numbers with decimal points and without thousands."
-        )
+        label, text = doubtful
+        what = f"{text!r}, whose {'comma' if ',' in text else 'point'} may stand before decimals or after thousands"
+        remedy = "give numbers with decimal points and without thousands"
+        raise ValueError(f"{where}: column {label!r} has {what}; {remedy}.")
     return "."
 
 
@@ -326,10 +326,9 @@ def _refuse_lookalikes(
         raise ValueError(f"{where}: column {label!r} has {one!r} and {other!r}, several units; {remedy}.")
     if shapes and len(shapes) + len(numbers) >= 0.9 * len(distinct):
         text, (kind, _, remedy) = next(iter(shapes.items()))
-        raise ValueError(
-            f"{where}: column {label!r} has {text!r}, {kind}, which is no number and as a word would have no order; "
-            f"{remedy}, or name the column among `words` if each text is a category of its own."
-        )
+        what = f"{text!r}, {kind}, which is no number and as a word would have no order"
+        remedy += ", or name the column among `words` if each text is a category of its own"
+        raise ValueError(f"{where}: column {label!r} has {what}; {remedy}.")
     units = [text for text, p in parsed.items() if p.unit and _UNITS.fullmatch(p.unit)]
     if words and (bare or len(numbers) >= 0.9 * len(distinct) or len(units) >= max(2, 0.5 * len(distinct))):
         place = column.texts.index(words[0])

@@ -71,10 +71,8 @@ def _run(given: argparse.Namespace) -> int:
             raise ValueError(f"{error}.") from error
         if error.name:
             raise
-        raise ValueError(
-            f"{given.command} needs a package that cannot be imported here ({error}); install it again: "
-            "pip install 'bestarm[screens]'."
-        ) from error
+        what = f"{given.command} needs a package that cannot be imported here ({error})"
+        raise ValueError(f"{what}; install it again: pip install 'bestarm[screens]'.") from error
 
 
 def _common(parser: argparse.ArgumentParser) -> None:

@@ -23,9 +23,8 @@ try:
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 except ImportError as error:
-    raise ImportError(
-        f"plots need {error.name or 'matplotlib'}: pip install 'bestarm[plot]'", name=error.name or "matplotlib"
-    ) from None
+    lacks = error.name or "matplotlib"
+    raise ImportError(f"plots need {lacks}: pip install 'bestarm[plot]'", name=lacks) from None
 
 from bestarm.interface import FloatArray, IntArray
 from bestarm.search import explanations

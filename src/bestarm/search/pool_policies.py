@@ -179,10 +179,9 @@ class PoolGP(PoolPolicy):
     def start(self, arms: Arms, streams: Streams) -> PoolGPState:
         room = self.policy.batch * self.policy.rounds
         if min(room, arms.n_arms) > MOST_KNOWN:
-            raise ValueError(
-                f"{self.label} can learn {MOST_KNOWN} rewards, {min(room, arms.n_arms)} are to be learned; go on with "
-                "another policy, such as gp: search.with_policy('gp'), or --policy gp."
-            )
+            what = f"{self.label} can learn {MOST_KNOWN} rewards, {min(room, arms.n_arms)} are to be learned"
+            remedy = "go on with another policy, such as gp: search.with_policy('gp'), or --policy gp"
+            raise ValueError(f"{what}; {remedy}.")
         return self._started(Arms(arms.features / np.sqrt(arms.n_features)), streams)
 
     def _started(self, arms: Arms, streams: Streams) -> PoolGPState:

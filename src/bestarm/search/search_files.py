@@ -57,10 +57,9 @@ def save_search(search: Any, path: str | Path, overwrite: bool) -> None:
 
 def _refuse_to_replace(path: Path, generation: int | None, n: int | None) -> None:
     if generation is not None:
-        raise ValueError(
-            f"{path} was saved by somebody else since this search was loaded or saved (it is number {generation}); "
-            "load it, tell it what is new here, or save under another name."
-        )
+        what = f"was saved by somebody else since this search was loaded or saved (it is number {generation})"
+        remedy = "load it, tell it what is new here, or save under another name"
+        raise ValueError(f"{path} {what}; {remedy}.")
     if n != 0:
         what = "what is no search, or is damaged" if n is None else f"another search, with {n} measurements"
         raise ValueError(f"{path} holds {what}; choose another name, or write save(path, overwrite=True).")
@@ -221,9 +220,7 @@ def _pool_of(cls: Any, meta: Any, parts: dict[str, bytes]) -> Any:
     own = isinstance(described["policy"], dict)
     policy = Guarded(restore(described["policy"])) if own else Choice.of(described)
     candidates = candidates_of(meta["candidates"], parts[NUMBERS])
-    search = cls(
-        candidates, policy, aim=meta["aim"], seed=meta["seed"], hits=meta["hits"], components=meta["components"]
-    )
+    search = cls(candidates, policy, **{name: meta[name] for name in ("aim", "seed", "hits", "components")})
     if search._choice is None:
         raise ValueError("its policy needs a state, which is missing")
     names = set(candidates.names)
@@ -295,12 +292,9 @@ def _of_format_2(cls: Any, path: Path, content: bytes) -> Any:
 
 
 def _replay_into(search: Any, saved: Saved, rows: list[tuple[int, str, float]]) -> None:
-    """Write the log of a search by what a file of format 2 knows, so that it goes on to the last bit.
-
-    The history has the order of the tables that were told, the policy was told in the order of its batches: that of
-    the arms in its state.
-    """
+    """Write the log of a search by what a file of format 2 knows, so that it goes on to the last bit."""
     inner, names = saved.state.inner, search._candidates.names
+    # the history has the order of the tables that were told, the state that of its batches, in which it was told
     told = inner.arms[0, : inner.n_observed[0]] if hasattr(inner, "n_observed") else inner.conditioned[0]
     order: dict[str, list[int]] = {}
     for place, arm in enumerate(told):

@@ -244,10 +244,9 @@ def _rectangle(
             raise ValueError(f"{path}, line {line + skipped}: {rule}")
         inside = [part for part in parts if "\n" in part]
         if inside and inside[0].count(separator or "\0") == inside[0].count("\n") * (len(head) - 1) > 0:
-            raise ValueError(
-                f"{path}, line {line + skipped}: a quotation mark that opens above takes whole rows into one cell, "
-                f"{inside[0][:20]!r}; delete it, or write it twice within quotes."
-            )
+            what = f"a quotation mark that opens above takes whole rows into one cell, {inside[0][:20]!r}"
+            remedy = "delete it, or write it twice within quotes"
+            raise ValueError(f"{path}, line {line + skipped}: {what}; {remedy}.")
     columns = [list(column) for column in zip(*(parts for _, parts in body), strict=True)] or [[] for _ in head]
     lines = [line + skipped for line, _ in body]
     if len(lines) > 2 and _are_units(columns):
@@ -262,11 +261,10 @@ def _refuse_other_layouts(path: Path, header: Sequence[str], body: Sequence[Sequ
         raise _other_separator(path, header[0])
     digits = [all(re.fullmatch(r"\s*[+-]?\d+\s*", part) for part in column) for column in zip(*body, strict=True)]
     if separator == "," and any(one and other for one, other in pairwise(digits)):
-        raise ValueError(
-            f"{path}: the rows have a field more than the header, {','.join(body[0])[:40]!r}, as commas within numbers "
-            "make it; write decimal points, or semicolons between columns. If the first field has the names, call it "
-            "name in the header."
-        )
+        what = f"a field more than the header, {','.join(body[0])[:40]!r}, as commas within numbers make it"
+        remedy = "write decimal points, or semicolons between columns"
+        more = "If the first field has the names, call it name in the header."
+        raise ValueError(f"{path}: the rows have {what}; {remedy}. {more}")
 
 
 def _other_separator(path: Path, header: str) -> ValueError:

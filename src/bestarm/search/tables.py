@@ -389,10 +389,8 @@ def read_wells(path: str | Path, columns: str, notes: list[str]) -> tuple[list[s
     if None in (places := [find_column(header, (label,)) for label in wanted]):
         label = wanted[places.index(None)]
         like = find_column(header, RESULTS)
-        raise ValueError(
-            f"{path} has no column {label!r}; it has: {', '.join(header)}. Name the measurements by --phenotype"
-            + (f", such as {header[like]}." if like is not None else ".")
-        )
+        remedy = "Name the measurements by --phenotype" + (f", such as {header[like]}" if like is not None else "")
+        raise ValueError(f"{path} has no column {label!r}; it has: {', '.join(header)}. {remedy}.")
     chosen = [place for place in places if place is not None]
     genes = [text.strip() for text in table.columns[name]]
     refuse_damaged(table, genes, genes=True)

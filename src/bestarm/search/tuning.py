@@ -168,9 +168,8 @@ def as_table(settings: Sequence[dict[str, Any]]) -> pd.DataFrame:
         odd = {text for value, text in given if not _is_number(value)}
         if len(known) > len(given) - len(known):
             wide = min(known) > 0 and max(known) / min(known) >= _WIDE
-            columns[f"param_{name}"] = [
-                None if not _is_number(v) else math.log10(v) if wide else float(v) for v in there
-            ]
+            seen = math.log10 if wide else float
+            columns[f"param_{name}"] = [seen(v) if _is_number(v) else None for v in there]
         else:
             odd = {text for _, text in given}
         levels = odd | ({"(missing)"} & set(texts) if odd else set())
@@ -180,11 +179,8 @@ def as_table(settings: Sequence[dict[str, Any]]) -> pd.DataFrame:
 
 
 def _is_number(value: Any) -> bool:
-    return (
-        isinstance(value, int | float | np.number)
-        and not isinstance(value, bool)
-        and bool(np.abs(value) <= LARGEST_FEATURE)
-    )
+    is_real = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    return is_real and bool(np.abs(value) <= LARGEST_FEATURE)
 
 
 _ABSENT = object()  # of a setting that one of several dictionaries has and another has not
