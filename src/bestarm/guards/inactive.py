@@ -1,8 +1,7 @@
 """Settings that only apply with certain values of others.
 
-A public constructor refuses them with other values, where they would change nothing.
-
-In a study a whole form of an algorithm is set at once, so that its classes take these settings in silence.
+A public constructor refuses them with other values, where they would change nothing. In a study a whole form of an
+algorithm is set at once, so that its classes take these settings in silence.
 """
 
 from collections.abc import Mapping

@@ -1,13 +1,12 @@
 """One message for out-of-memory errors of NumPy, Numba and Torch."""
 
 import re
+from collections.abc import Callable
+from typing import Any
 
 
 def lack_of_memory(error: BaseException) -> str | None:
-    """Return what an error says about memory that ran out, in one line, or None if it is about something else.
-
-    Torch reports a lack of memory as a `RuntimeError` of many words.
-    """
+    """Return in one line what an error, of Torch a `RuntimeError`, says about memory that ran out; None for others."""
     text = " ".join(str(error).split())
     if isinstance(error, MemoryError):
         return text.rstrip(".") or "an array did not fit"
@@ -17,9 +16,12 @@ def lack_of_memory(error: BaseException) -> str | None:
     return None
 
 
-def out_of_memory(label: str, error: Exception) -> Exception:
-    """Return what to raise for an error of a policy: one line where memory ran out, otherwise the error itself."""
-    if (said := lack_of_memory(error)) is None:
-        return error
-    remedy = "take fewer candidates, smaller layers, batches or ensembles"
-    return MemoryError(f"{label}: memory ran out ({said}); {remedy}.")
+def with_memory(label: str, call: Callable[..., Any], *arguments: Any) -> Any:
+    """Return what a method of a policy returns; one line says where memory ran out, whichever library finds it."""
+    try:
+        return call(*arguments)
+    except (MemoryError, RuntimeError) as error:
+        if (said := lack_of_memory(error)) is None:
+            raise
+        remedy = "take fewer candidates, smaller layers, batches or ensembles"
+        raise MemoryError(f"{label}: memory ran out ({said}); {remedy}.") from error

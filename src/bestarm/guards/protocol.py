@@ -22,7 +22,7 @@ import numba
 import numpy as np
 
 from bestarm.guards.inactive import refuse_inactive
-from bestarm.guards.memory import out_of_memory
+from bestarm.guards.memory import with_memory
 from bestarm.guards.rewards import as_arrays, check_rewards, note_outcomes
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray, State, take_rows
 from bestarm.lack_of_fit import new_tally, note_rewards, warn_of_misfit
@@ -142,7 +142,7 @@ class Guarded:
         """Decide which replications stop, and the next pulls of the others; these wait for their rewards from now."""
         self._own(state)
         self._end_what_only_fails(state)
-        asked: Ask = self._with_memory(self.policy.ask, state.inner)
+        asked: Ask = with_memory(self.label, self.policy.ask, state.inner)
         state.asked_arms, state.asked_counts, state.open = asked.arms.copy(), asked.counts.copy(), False
         return asked
 
@@ -154,7 +154,7 @@ class Guarded:
             raise ValueError(f"{self.label}: {again if state.told else early}.")
         told, rewards = as_arrays(self.label, len(state.replications), asked, totals)
         check_rewards(self.label, state.n_arms, told if expected is None else expected, told, rewards)
-        self._with_memory(self.policy.tell, state.inner, told, rewards)
+        with_memory(self.label, self.policy.tell, state.inner, told, rewards)
         state.asked_arms = state.asked_counts = None
         state.told = True
         note_outcomes(told.counts, rewards, state.learned, state.failures_in_a_row)
@@ -200,13 +200,6 @@ class Guarded:
             what = f"the last {failed} evaluations all failed, and without a budget the search would ask for ever"
             remedy = "mend them and ask again, or take recommend(state) as it is"
             raise EverythingFails(f"{self.label}: {what}; {remedy}.")
-
-    def _with_memory(self, call: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a method of the policy; one line says where memory ran out, whichever library finds it."""
-        try:
-            return call(*arguments)
-        except (MemoryError, RuntimeError) as error:
-            raise out_of_memory(self.label, error) from error
 
 
 def unguarded(policy: Any) -> Any:

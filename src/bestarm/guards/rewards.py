@@ -52,10 +52,7 @@ def note_outcomes(
     learned: NDArray[np.bool_],
     failures_in_a_row: NDArray[np.int64],
 ) -> None:
-    """Note in place where a reward was told, (R,), and how many evaluations failed since the last one, (R,).
-
-    A round with a reward and a failure ends the count.
-    """
+    """Note in place where a reward was told, (R,), and how many evaluations failed since a round with one, (R,)."""
     for r in range(counts.shape[0]):
         failed, rewarded = 0, False
         for j in range(counts.shape[1]):

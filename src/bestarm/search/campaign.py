@@ -1,8 +1,7 @@
 """Campaigns of `bestarm suggest`: a search saved as a folder, with a file for each round that no later round changes.
 
-A round's file is JSON, see `bestarm.search.rounds.Round`, as it stands in the file of a search. Beside the rounds the
-folder holds the candidates as they were read, so that every batch can be made anew and a table that changed is compared
-name by name.
+A round's file is JSON of a `bestarm.search.rounds.Round`, as in the file of a search. Beside them are the candidates as
+they were read, so that every batch can be made anew and a table that changed is compared name by name.
 """
 
 import contextlib

@@ -163,10 +163,7 @@ class Choice:
         self.search(1, 1)
 
     def aimed_at(self, *, share: float | None = None, threshold: float | None = None) -> Choice:
-        """Return the policy with what a hit is, if it aims at hits and its settings do not say.
-
-        It is a share of the candidates, or a reward from which on, of what is maximised.
-        """
+        """Return a policy for hits with what one is, unless set: a share of candidates, or the least of what is sought."""
         if self.name != "hits" or {"share", "threshold"} & set(self.settings):
             return self
         said = {name: value for name, value in {"share": share, "threshold": threshold}.items() if value is not None}

@@ -41,10 +41,7 @@ def suggestions(
     chunks: Sequence[Chunk],
     prediction: tuple[FloatArray, FloatArray] | None,
 ) -> list[Suggestion]:
-    """Return why each candidate of a round's batch is in it, see `Suggestion`, by standardised features, shape (n, d).
-
-    The chunks are what the policy had been told.
-    """
+    """Return why each candidate of a round's batch is in it, by standardised features, (n, d), and what was told."""
     names, batch = candidates.names, candidates.places(each.names)
     told = np.concatenate([np.zeros(0, np.int64), *(chunk.places for chunk in chunks)])
     good = ~np.isnan(np.concatenate([np.zeros(0), *(chunk.rewards for chunk in chunks)]))

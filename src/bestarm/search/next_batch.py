@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bestarm.guards.memory import out_of_memory
+from bestarm.guards.memory import with_memory
 from bestarm.interface import Arms, Ask, FloatArray, IntArray
 from bestarm.policies.gaussian.batch_gp import BatchGP
 from bestarm.policies.model_batches import MOST_KNOWN
@@ -184,10 +184,8 @@ def replayed_state(
     if cache.key != key or marks[: len(cache.told)] != cache.told or cache.room < needed:
         wide = needed + needed // 2 if cache.key == key else needed
         wide = needed if len(features) < needed else min(wide, max(needed, min(len(features), MOST_KNOWN)))
-        try:
-            state = plan.choice.search(1, wide).start(Arms(features), Streams.first(1, seed=plan.seed))
-        except (MemoryError, RuntimeError) as error:
-            raise out_of_memory(plan.choice.name, error) from error
+        start, streams = plan.choice.search(1, wide).start, Streams.first(1, seed=plan.seed)
+        state = with_memory(plan.choice.name, start, Arms(features), streams)
         cache.key, cache.told, cache.state, cache.room = key, [], state, wide
     policy = plan.choice.search(min(plan.batch, NETWORKS_AT_ONCE) if plan.by_networks else plan.batch, 10**9)
     cache.key = None  # what is interrupted in the middle of a telling is of no use
@@ -234,10 +232,7 @@ def choose_batch(
         policy.believe(state, np.concatenate([pending, np.array(found, np.int64)]))
         if not state.available.any():
             break
-        try:
-            asked = policy.ask(state)
-        except (MemoryError, RuntimeError) as error:
-            raise out_of_memory(plan.choice.name, error) from error
+        asked = with_memory(plan.choice.name, policy.ask, state)
         if len(new := asked.arms[0][asked.counts[0] > 0]) == 0:
             break
         found += map(int, new)

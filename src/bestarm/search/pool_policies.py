@@ -218,10 +218,7 @@ class PoolGP(PoolPolicy):
         return np.array(kept[:size], dtype=np.int64)
 
     def _chosen_among(self, left: IntArray, gp: BatchGPState, r: int, free: BoolArray) -> IntArray:
-        """Return what the policy asks of some genes, by a copy of the posterior on them and on those measured.
-
-        What is not free is out of reach there.
-        """
+        """Return what the policy asks of some free genes, by a copy of the posterior on them and on those measured."""
         columns = np.union1d(left, gp.conditioned[r, : gp.n_known[r]])
         one: BatchGPState = take_rows(replace(gp, rows=gp.rows[:, :0]), np.array([r]))  # without rows, which are large
         known, shut = int(gp.n_known[r]), ~free[columns]

@@ -283,10 +283,7 @@ class CandidateStatus:
         )
 
     def _news(self, rows: Sequence[Row]) -> tuple[list[Row], list[str], list[str]]:
-        """Return what is new in a table that repeats what was told, names whose values changed, and a sentence each.
-
-        If nothing is new, that is a ValueError.
-        """
+        """Return what is new in a table that repeats what was told, names with other values, and a sentence each."""
         told: dict[str, list[float]] = {}
         for name, value, done in rows:
             if done:

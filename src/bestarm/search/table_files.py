@@ -163,10 +163,7 @@ def _rows_of(path: Path, text: str, separator: str, most: int | None = None) -> 
 
 
 def _layout(rows: Sequence[tuple[int, list[str]]]) -> tuple[float, int, bool, int]:
-    """Return how well rows fit a separator: share of rows of the usual length, minus rows above the header, fields.
-
-    Between the latter two stands whether the header has a word for the names.
-    """
+    """Return the share of rows of the usual length, minus rows above the header, whether it has names, and fields."""
     widths = [len(parts) for _, parts in rows]
     if len(rows) > 1 and all(len(parts) == widths[0] + 1 and not parts[-1].strip() for _, parts in rows[1:]):
         widths[1:] = widths[:1] * (len(rows) - 1)  # rows that end with a separator, as the header does not
@@ -390,9 +387,7 @@ def _has_inside(path: Path, what: bytes) -> bool:
 
 
 def _refuse_some_percents(path: Path, rows: Iterable[Sequence[Any]], header: Sequence[str], notes: list[str]) -> None:
-    """Refuse a column of which some numbers were typed as percents, such as 50%, which is 0.5, beside 25.
-
-    Columns of percents alone are said."""
+    """Refuse a column with percents, such as 50%, which is 0.5, beside plain numbers; say those of percents alone."""
     numbers = (cell for row in rows for cell in row if type(cell.value) in (int, float) and cell.value)
     columns: dict[int, dict[bool, Any]] = {}
     for cell in numbers:
