@@ -163,7 +163,7 @@ class Choice:
         self.search(1, 1)
 
     def aimed_at(self, *, share: float | None = None, threshold: float | None = None) -> Choice:
-        """Return a policy for hits with what one is, unless set: a share of candidates, or the least of what is sought."""
+        """Return a policy for hits with what one is, unless set: a share of candidates, or a least reward."""
         if self.name != "hits" or {"share", "threshold"} & set(self.settings):
             return self
         said = {name: value for name, value in {"share": share, "threshold": threshold}.items() if value is not None}
