@@ -124,10 +124,9 @@ def check_kernel(kernel: Any) -> None:
     """Refuse settings of a kernel that leave out its variance or length-scale, or have others.
 
     Raises ValueError with what is missing or unknown."""
-    if not isinstance(kernel, Mapping):
-        return
-    given = ", ".join(map(str, kernel)) or "nothing"
-    if not {"variance", "lengthscale"} <= set(kernel) <= {"family", "variance", "lengthscale"}:
+    needed = {"variance", "lengthscale"}
+    if isinstance(kernel, Mapping) and not needed <= set(kernel) <= needed | {"family"}:
+        given = ", ".join(map(str, kernel)) or "nothing"
         raise ValueError(f"a kernel needs variance and lengthscale, and may have a family; got {given}.")
 
 

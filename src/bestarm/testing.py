@@ -26,13 +26,8 @@ ROUNDS = 6  # of a search that is looked at
 REPLICATIONS = 5  # unlike the numbers of arms and of features, so that an axis tells which one it is
 LONGEST = 400  # budgets and rounds up to this are spent to the end
 
-_METHODS = {
-    "start": ("arms", "streams"),
-    "ask": ("state",),
-    "tell": ("state", "asked", "totals"),
-    "finished": ("state",),
-    "recommend": ("state",),
-}
+_METHODS = {"start": ("arms", "streams"), "ask": ("state",), "tell": ("state", "asked", "totals")}
+_METHODS |= {"finished": ("state",), "recommend": ("state",)}
 
 
 def check_policy(policy: Any, arms: Arms | Partition | None = None, *, rewards: Rewards | None = None) -> None:

@@ -28,8 +28,7 @@ _LINGAPE = {"threshold": _OWN_RADIUS, "index_time_ahead": _BY_TIME, "stop": Need
 _CLASSICAL = {"norm_bound": _EQ2, "threshold_regulariser": _EQ2, "regulariser": _FEATURES}
 _STOOO = {name: Needs("recommendation", ("posterior",)) for name in ("kernel", "sigma")}
 # Other solvers end at, or begin with, no weight on an arm at the origin.
-_ZERO_ARMS = {"zero_arms_keep_weight": Needs("allocation", ("frank-wolfe", "coded-grid", "wynn"))}
-_GSE = {"rounding": _DESIGN} | _ZERO_ARMS
+_GSE = {"rounding": _DESIGN, "zero_arms_keep_weight": Needs("allocation", ("frank-wolfe", "coded-grid", "wynn"))}
 
 NEEDS: dict[str, dict[str, Needs]] = {
     "ave_stooo": _STOOO,

@@ -47,14 +47,11 @@ def matched(
     by_symbol: dict[str, list[str]] = {}
     for gene in genes:
         by_symbol.setdefault(approved.get(gene, gene), []).append(gene)
-    found = {}
-    for name in dict.fromkeys(names):
-        same = [name] if name in there else by_symbol.get(approved.get(name, name), [])
-        if len(same) == 1:
-            found[name] = same[0]
+    same = {name: [name] if name in there else by_symbol.get(approved.get(name, name), []) for name in names}
+    found = {name: alike[0] for name, alike in same.items() if len(alike) == 1}
     if renamed := [f"{name} is {gene}" for name, gene in found.items() if name != gene]:
         notes.append(f"{file}: {len(renamed)} outdated symbols mapped by HGNC's table ({listed(renamed)}).")
-    lost = [name for name in dict.fromkeys(names) if name not in found]
+    lost = [name for name in same if name not in found]
     if lost and not found:
         raise ValueError(f"{file}: none of its genes ({listed(lost)}) has features; name genes alike in both tables.")
     if lost:

@@ -225,8 +225,8 @@ class Column:
         return not self.distinct and not _GAPS_OR_WORDS.isdisjoint(self.texts)
 
     def signs(self) -> dict[str, str]:
-        """Return the decimal signs of the numbers that were written, each with an example."""
-        if not self.written:
+        """Return the decimal signs of a column of numbers that were written, each with an example."""
+        if not (self.written and self.numeric):
             return {}
         if self.floats is not None:
             pointed = next((text for text in self.texts if "." in text), None)
@@ -243,9 +243,8 @@ def decimal_sign(where: str, columns: Iterable[Column], semicolons: bool = False
     """
     found: dict[str, tuple[str, str]] = {}
     for column in columns:
-        if column.numeric:
-            for sign, example in column.signs().items():
-                found.setdefault(sign, (column.label, example))
+        for sign, example in column.signs().items():
+            found.setdefault(sign, (column.label, example))
     if "." in found and "," in found:
         (one, point), (other, comma) = found["."], found[","]
         both = f"column {one!r} has {point!r} and column {other!r} has {comma!r}"
@@ -271,7 +270,6 @@ def numbers_of(
     A ValueError for a column of numbers with a cell that is none, or of which nearly all cells only look like numbers;
     ``where`` names the table and ``whose`` the rows in it.
     """
-    said: list[str] = []
     decimal = decimal if column.written else "."
     label, codes = column.label, (text for text in column.texts if text[:1] == "0" and _CODE.fullmatch(text))
     zeros = [f"column {label}: {t!r} read as a number; `words` keeps such texts as categories." for t in codes][:1]
@@ -279,7 +277,7 @@ def numbers_of(
         return column.floats, zeros
     distinct = column.distinct if column.floats is None else {t: _parsed(t) for t in dict.fromkeys(column.texts)}
     if not distinct:
-        return np.full(len(column.texts), math.nan), said
+        return np.full(len(column.texts), math.nan), []
     parsed = {text: p for text, p in distinct.items() if p is not None}
     if len(parsed) < len(distinct) or not column.numeric:
         _refuse_lookalikes(where, column, distinct, whose)
@@ -288,8 +286,8 @@ def numbers_of(
         a, b = (next(text for text, p in parsed.items() if p.around == unit) for unit in sorted(units)[:2])
         raise ValueError(f"{where}: column {label!r} has {a!r} and {b!r}, several units; give numbers of one unit.")
     values = {text: _value(p.body, decimal) for text, p in parsed.items()}
-    if unit := next(iter(units)):
-        said.append(f"column {label}: numbers with the unit {unit!r}, which was taken off.")
+    unit = next(iter(units))
+    said = [f"column {label}: numbers with the unit {unit!r}, which was taken off."] if unit else []
     other = "," if decimal == "." else "."
     if grouped := [text for text, p in parsed.items() if re.search(rf"['’{_BLANKS}{other}]", p.body)]:
         said.append(f"column {label}: {grouped[0]!r} read as {values[grouped[0]]:.10g}, with a sign of thousands.")

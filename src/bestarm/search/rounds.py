@@ -122,8 +122,7 @@ def news_since(
     for name in rounds[-1].names if rounds else ():
         if left.get(name):
             new.append((name, left[name].pop(0)))
-    for name in order:
-        new += [(name, value) for value in left.get(name, ())]
+    new += [(name, value) for name in order for value in left.get(name, ())]
     revised: dict[str, tuple[float, ...]] = {}
     for name, before in known.items():
         now = tuple(values.get(name, ())[: len(before)])

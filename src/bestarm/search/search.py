@@ -282,15 +282,9 @@ class Search:
         blocked = [name for name in self._candidates.names if name in self._status.withdrawn]
         there = self.pending
         with noted(f"choosing batch {len(self._rounds) + 1}"):
-            places = next_batch.choose_batch(
-                plan,
-                self._view(plan),
-                chunks,
-                n_asked=len(self._rounds) - self._since,
-                withdrawn=self._candidates.places(blocked),
-                pending=self._candidates.places(there),
-                cache=self._cache,
-            )
+            view, n, cache = self._view(plan), len(self._rounds) - self._since, self._cache
+            gone, waits = self._candidates.places(blocked), self._candidates.places(there)
+            places = next_batch.choose_batch(plan, view, chunks, n_asked=n, withdrawn=gone, pending=waits, cache=cache)
         if not (names := [self._candidates.names[a] for a in places]):
             self._status.whole_batch_waits = False
             return []
@@ -529,8 +523,7 @@ class Search:
     def why(self) -> pd.DataFrame:
         """Return why each candidate of the last batch is in it, by what was known when it was asked.
 
-        The columns are ``name, predicted, uncertainty, novelty, nearest, rank, why``, see
-        `bestarm.search.rounds.Suggestion`.
+        Columns ``name, predicted, uncertainty, novelty, nearest, rank, why``, see `bestarm.search.rounds.Suggestion`.
         """
         with self._locked("gives no reasons"), noted("explaining the batch"):
             if not self._rounds:

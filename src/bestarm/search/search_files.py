@@ -48,21 +48,17 @@ def save_search(search: Any, path: str | Path, overwrite: bool) -> None:
         before = path.read_bytes() if path.exists() else None
         held, generation, n = ("", 0, 0) if before is None else _held(before)
         if before is not None and not overwrite and hashlib.sha256(before).digest() not in known:
-            _refuse_to_replace(path, generation if held == own else None, n)
+            if held == own:
+                what = f"was saved by somebody else since this search was loaded or saved (it is number {generation})"
+                remedy = "load it, tell it what is new here, or save under another name"
+                raise ValueError(f"{path} {what}; {remedy}.")
+            if n != 0:
+                what = "what is no search, or is damaged" if n is None else f"another search, with {n} measurements"
+                raise ValueError(f"{path} holds {what}; choose another name, or write save(path, overwrite=True).")
         generation = 1 + max(generation if held == own else 0, search._saved.get("generation", 0))
         write_atomically(path, content := content_of(search, own, generation))
         known.append(hashlib.sha256(content).digest())
         search._saved["generation"] = generation
-
-
-def _refuse_to_replace(path: Path, generation: int | None, n: int | None) -> None:
-    if generation is not None:
-        what = f"was saved by somebody else since this search was loaded or saved (it is number {generation})"
-        remedy = "load it, tell it what is new here, or save under another name"
-        raise ValueError(f"{path} {what}; {remedy}.")
-    if n != 0:
-        what = "what is no search, or is damaged" if n is None else f"another search, with {n} measurements"
-        raise ValueError(f"{path} holds {what}; choose another name, or write save(path, overwrite=True).")
 
 
 def _held(content: bytes) -> tuple[str, int, int | None]:

@@ -56,16 +56,9 @@ def save(state: State, path: str | Path) -> None:
 def packed(state: State) -> bytes:
     """Return the content of a file with a state, see `save`."""
     found = guarded_state(state)
-    meta: dict[str, Any] = {
-        "format": FORMAT,
-        "version": __version__,
-        "policy": describe(found.policy),
-        "streams": {"seed": found.streams.seed, "instance": found.streams.instance},
-        "scalars": {},
-        "told": found.told,
-        "open": found.open,
-        "notes": {},  # files of format 2 of a search have names and history there
-    }
+    meta: dict[str, Any] = {"format": FORMAT, "version": __version__, "policy": describe(found.policy)}
+    meta |= {"streams": {"seed": found.streams.seed, "instance": found.streams.instance}, "scalars": {}}
+    meta |= {"told": found.told, "open": found.open, "notes": {}}  # where format 2 of a search has names and history
     arrays: dict[str, Any] = {"replications": found.streams.replications}
     if isinstance(found.arms, Arms):
         arrays["features"] = found.arms.features
