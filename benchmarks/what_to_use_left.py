@@ -57,7 +57,7 @@ def table_of(found: pd.DataFrame) -> pd.DataFrame:
     found = found.assign(covered=(found["left"] >= found["low"]) & (found["left"] <= found["high"]))
     rows = []
     for name, mine in found.groupby("data", sort=False):
-        share, reward = (mine[mine["hits by"] == kind] for kind in ("share", "reward"))
+        share, reward = (mine[mine["hits by"] == kind].dropna(subset="said") for kind in ("share", "reward"))
         told = share.dropna(subset="probability")  # the others say that it is not known
         rows.append(
             {

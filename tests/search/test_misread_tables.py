@@ -131,6 +131,10 @@ def test_candidates_that_are_refused(text, file):
             "name,x\ne\u0301,1\n\u00e9,2\n",
             "names that look alike: e\u0301 (2 characters, U+0301) and \u00e9 (1 character, ",
         ),
+        (
+            "name,x\nA1,1\n\u04101,2\nb,3\n",
+            "names that look alike: A1 (2 characters) and \u04101 (2 characters, U+0410); ",
+        ),
         ("name,x\nA1,1\nA01,2\n.5,3\n.05,4\n", "names that look alike: A1 (2 characters) and A01 (3 characters); "),
         ("name,s\na,KCl\nb,\uff2b\uff23l\n", "column s: words that look alike: KCl (3 characters) and \uff2b"),
         ("x,sample_id\n1,7\n2,8\n", "column sample_id: taken for a feature; call it name if it has the names."),
@@ -341,6 +345,24 @@ def test_sheets_that_are_hidden_and_numbers_shown_in_percent(tmp_path):
         book.save(path)
         assert shown == "0%" or Candidates.of(path).names == ("a", "b")
     refuses(lambda: Candidates.of(path), r"B2 \(0.5\) is shown in percent and B3 \(25\) is not; give all")
+
+
+def test_lists_of_numbers_without_the_shape_of_a_table():
+    refuses(lambda: Search([[1, 2], [3]]), "rows of candidates must have equally many numbers; write NaN")
+    refuses(
+        lambda: Search(pd.Series([1.0, 2.0])), r"must have shape \(n_arms, n_features\), got \(2,\); for one feature"
+    )
+
+
+def test_an_index_of_several_levels_names_candidates_and_that_is_said():
+    found = Candidates.of(pd.DataFrame({"x": [1, 2]}, index=pd.MultiIndex.from_tuples([(1, "a"), (1, "b")])))
+    assert found.names == ("(1, 'a')", "(1, 'b')")
+    assert "names: texts of the levels of the index together" in found.report[0]
+
+
+def test_a_separator_that_is_named_above_lines_that_end_as_on_old_machines(tmp_path):
+    (tmp_path / "t.csv").write_bytes(b"sep=;\rname;x\ra;1,5\rb;2\r")
+    np.testing.assert_array_equal(Candidates.of(tmp_path / "t.csv").table["x"], [1.5, 2.0])
 
 
 def test_a_table_of_names_alone_has_no_feature():

@@ -223,6 +223,7 @@ def column(cells):
         (("１", "２"), "a number in other digits"),
         (("5±0.1", "6±0.2"), "a number with its error"),
         (("1/2", "1/4", "70:30 v/v", "50:50 (v/v)"), "a ratio"),
+        (("12:30", "9:05"), "a ratio or a time"),
         (("20–30 °C", "30–40 °C", "pH 6.5-7.5"), "a range"),
         (("0:30:00", "1:00:00"), "a time"),
         (("2 h", "4 h", "overnight"), "among numbers such as '2 h'"),

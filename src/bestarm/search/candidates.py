@@ -102,9 +102,18 @@ class Candidates:
         if isinstance(source, np.ma.MaskedArray) and np.ma.is_masked(source):
             raise ValueError("an array with a mask is no table of candidates; fill it, by NaN where nothing is known.")
         of_others = source is None or hasattr(source, "columns")  # whose names an array would lack
-        if of_others or (not isinstance(source, Arms) and np.asarray(source).dtype.kind in "OUSVMm"):
+        try:
+            array = source.features if isinstance(source, Arms) else np.asarray(source)
+        except ValueError:  # of NumPy, about an "inhomogeneous shape"
+            raise ValueError(
+                "rows of candidates must have equally many numbers; write NaN where one is not known."
+            ) from None
+        if of_others or array.dtype.kind in "OUSVMm":
             rule = "candidates are a file, a DataFrame or an array of numbers"
             raise ValueError(f"{rule}, got a {type(source).__name__}; write pd.DataFrame(...).")
+        if array.ndim < 2:
+            remedy = "for one feature write np.reshape(numbers, (-1, 1))"
+            raise ValueError(f"candidates must have shape (n_arms, n_features), got {array.shape}; {remedy}.")
         arms = source if isinstance(source, Arms) else Arms(source)
         if arms.features.ndim == 3:
             raise ValueError("a Search is one experiment: features must have shape (n_arms, n_features); give one set.")

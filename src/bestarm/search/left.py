@@ -101,6 +101,9 @@ def _computed(search: Any, hits: Any, draws: int) -> Left:
         return Left(unknown=f"{search._choice.name} has no posterior; search.with_policy('gp').left() has one")
     open_ = np.array([name not in means and name not in gone for name in names], dtype=np.bool_)
     measured = np.array([reward(v, search.aim) for v in known[~np.isnan(known)]], dtype=np.float64)
+    if isinstance(hits, float) and open_.any() and measured.max() < reward(hits, search.aim):
+        # beyond the largest reward seen, predictions are too sure that there is nothing
+        return Left(unknown=f"no result reaches {hits:g} yet; left('{SHARE}') tells of the best {SHARE}")
     if not open_.any():
         values = np.full((1, 1), -np.inf)
     else:

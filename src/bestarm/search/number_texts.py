@@ -74,6 +74,7 @@ SHAPES = (  # of which the last one that fits says what is wrong
     ("a product", re.compile(rf"{_ONE} ?[x×] ?{_ONE}\s*\D*"), f"give {_TWO}"),
     ("a hexadecimal number", re.compile(r"0[xX][0-9A-Fa-f]+"), "give it with decimal digits"),
     ("a ratio", re.compile(rf"{_ONE}\s*[:/]\s*{_ONE}(?:\s*\(?[vwm]/[vwm]\)?)?"), "give the quotient as one number"),
+    ("a ratio or a time", re.compile(r"[0-2]?\d:[0-5]\d"), "give the quotient, or minutes or hours, as one number"),
     ("a range", re.compile(rf"(?:pH\s*)?{_ONE}\s*(?:[-–—]|\.\.|to|bis)\s*{_ONE}\s*\D*"), f"give its middle, or {_TWO}"),
     ("about a number", re.compile(rf"(?:~|≈|ca\.?|c\.|about|etwa|env\.?)\s*{_ONE}\s*\D*"), "give the number itself"),
     ("a power of ten", _POWER, "write it as 1e3"),

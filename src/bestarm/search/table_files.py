@@ -80,6 +80,8 @@ def read_table(source: Any, notes: list[str]) -> Table | None:
     for label, column in zip(header, columns, strict=True):
         if column.dtype == object:
             refuse_texts_beside("the table", label, column)
+    if source.index.nlevels > 1:
+        notes.append("names: texts of the levels of the index together; a column `name` would be taken in their place.")
     named = source.index.name is not None or not pd.api.types.is_integer_dtype(source.index.dtype)
     return Table("the table", [*header], range(1, len(source) + 1), columns, index=source.index, named=named)
 
@@ -127,7 +129,7 @@ def _read_parquet(path: Path) -> pd.DataFrame:
 
 
 def _read_text(path: Path, text: str, notes: list[str]) -> Table:
-    first, _, rest = text.partition("\n")
+    first, _, rest = text.partition("\n" if "\n" in text else "\r")
     given, skipped = "", 0
     if (told := re.fullmatch(r'\s*"?sep=([^"\r])"?\s*', first, re.IGNORECASE)) is not None:
         given, text, skipped = told[1], rest, 1

@@ -134,9 +134,14 @@ def unknown_names(names: Sequence[str], there: Iterable[str], alike: bool = Fals
             raise ValueError(f"{who}; {remedy}.")
 
 
+_LATIN = str.maketrans(  # letters of Cyrillic and Greek that nobody can tell from these
+    "АВЕКМНОРСТУХІЈЅаеорсухіјѕΑΒΕΖΗΙΚΜΝΟΡΤΥΧο", "ABEKMHOPCTYXIJSaeopcyxijsABEZHIKMNOPTYXo"
+)
+
+
 def _folded(name: str) -> str:
-    """Return a name without what two spellings of it may differ by: letters' case and form, blanks, leading zeros."""
-    text = name if name.isascii() else unicodedata.normalize("NFKC", name)
+    """Return a name without what two spellings of it may differ by: case, form and script, blanks, leading zeros."""
+    text = name if name.isascii() else unicodedata.normalize("NFKC", name).translate(_LATIN)
     if not text.isascii():
         text = "".join("-" if unicodedata.category(c) == "Pd" else c for c in text if unicodedata.category(c) != "Cf")
     return re.sub(r"(?<![\d.,])0+(?=\d)", "", "".join(text.casefold().split()))
