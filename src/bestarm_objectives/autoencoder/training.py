@@ -3,11 +3,8 @@
 Encoder 978-1500-300-100 and its mirror image, with batch normalisation, ReLU and dropout on the layers between, linear
 at the bottleneck and at the output. The paper gives layers, optimiser and loss; rate of dropout, minibatch, step size
 and epochs are ours. Torch on one thread of the processor: the same signatures give the same embedding on one machine,
-and one that differs by rounding on another.
-
-References
-----------
-.. [1] Pacchiano, Wulsin, Barton, Voloch. "Neural Design for Genetic Perturbation Experiments". ICLR 2023. Section 5.
+and one that differs by rounding on another. Source: Section 5 of Pacchiano, Wulsin, Barton, Voloch, "Neural Design for
+Genetic Perturbation Experiments", ICLR 2023.
 """
 
 import copy
@@ -51,8 +48,7 @@ class Coding:
 class Embedding(NamedTuple):
     """What an autoencoder found."""
 
-    # shape (n_arms, layers[-1]): the bottleneck of every signature, each coordinate with mean 0 and standard deviation
-    # 1
+    # shape (n_arms, layers[-1]): the bottleneck of every signature, each coordinate with mean 0 and deviation 1
     codes: FloatArray
     # shape (n_epochs, 2): mean squared error after each epoch: of the training set (with dropout), of the validation
     # set; 1 is what the means of the genes reach, since genes are scaled
@@ -70,10 +66,8 @@ def _stack(sizes: tuple[int, ...], dropout: float) -> Iterator[nn.Module]:
 
 def train(signatures: FloatArray, coding: Coding) -> Embedding:
     """Return the embedding of signatures, shape (n_arms, n_genes), each gene scaled before.
-
     Time grows with epochs times arms times weights: about 7.9 million multiplications a signature and epoch, thrice.
-    Raises ValueError if there are too few signatures for a minibatch of two.
-    """
+    Raises ValueError if there are too few signatures for a minibatch of two."""
     n, n_genes = signatures.shape
     n_held = max(1, round(coding.validation * n))
     if n - n_held < 2:

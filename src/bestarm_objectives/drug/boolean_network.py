@@ -66,10 +66,8 @@ class BooleanNetwork:
         perturbed: Iterable[str] = (),
     ) -> Self:
         """Tabulate update functions.
-
         A function receives the states of its gene's regulators by name and returns the gene's next value. Raises
-        ValueError if a gene has no function, a regulator is no gene, or there are more than 12 regulators.
-        """
+        ValueError if a gene has no function, a regulator is no gene, or there are more than 12 regulators."""
         index = {gene: i for i, gene in enumerate(genes)}
         missing = [gene for gene in genes if gene not in functions]
         if missing:
@@ -92,10 +90,8 @@ class BooleanNetwork:
 
 def next_states(network: BooleanNetwork, states: StateArray, clamp: StateArray | None = None) -> StateArray:
     """Return what every update function makes of each state, all at once.
-
     States are 0 and 1, shape (R, G). ``clamp``, shape (G,) or (R, G), holds genes at values, a knock-down at 0, a
-    forced expression at 1; `UNKNOWN` leaves a gene free.
-    """
+    forced expression at 1; `UNKNOWN` leaves a gene free."""
     if states.ndim != 2 or states.shape[1] != network.n_genes:
         raise ValueError(f"states must have shape (R, {network.n_genes}), got {states.shape}.")
     if not np.isin(states, (0, 1)).all():
@@ -208,14 +204,12 @@ def settle(
     purpose: str = "network",
 ) -> Settled:
     """Run asynchronous dynamics to a fixed point.
-
     Unknown genes of the ``initial`` states, shape (R, G), start at 0 or 1 with equal probability. Then a gene whose
     update function disagrees with it is drawn uniformly and changed, until there is none: as drawing among all genes,
     without the draws that change nothing. Run r draws the same numbers, keyed by ``purpose``, whatever the other runs
     are. ``clamp``, shape (G,) or (R, G), holds genes at values from the start; `UNKNOWN` leaves a gene free. After
     ``max_changes``, by default 20 G, a run starts again from new values of the unknown genes; after ``n_starts`` it is
-    given up. Raises ValueError if the shapes do not fit, or a value is none of 0, 1 and `UNKNOWN`.
-    """
+    given up. Raises ValueError if the shapes do not fit, or a value is none of 0, 1 and `UNKNOWN`."""
     if initial.shape != (len(streams.replications), network.n_genes):
         raise ValueError(
             f"initial must have shape ({len(streams.replications)}, {network.n_genes}), one row for each replication "

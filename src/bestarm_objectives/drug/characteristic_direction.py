@@ -1,9 +1,7 @@
 r"""The characteristic direction between two groups of expression profiles, and its binary version.
 
-References
-----------
-.. [1] Clark, Hu, Feldmann, Kou, Chen, Duan, Ma'ayan. "The characteristic direction: a geometrical approach to identify
-   differentially expressed genes". BMC Bioinformatics 15:79, 2014.
+Source: Clark, Hu, Feldmann, Kou, Chen, Duan, Ma'ayan, "The characteristic direction: a geometrical approach to identify
+differentially expressed genes", BMC Bioinformatics 15:79, 2014.
 """
 
 import numpy as np
@@ -16,20 +14,16 @@ def characteristic_direction(
     group: FloatArray, reference: FloatArray, *, gamma: float = 1.0, explained_variance: float = 1.0
 ) -> FloatArray:
     r"""Return the direction in which one group of profiles differs from another, CD([group || reference]).
-
-    The normal of the hyperplane that linear discriminant analysis puts between the groups ([1]_), a unit vector,
-    positive where the group exceeds the reference:
-
-    :math:`b \propto V S_\gamma^{-1} V^\top (\bar x_{group} - \bar x_{reference})` with :math:`V` the principal axes of
-    all profiles, :math:`S` the covariance within groups on these axes, :math:`\bar s^2` its mean diagonal, and
-    :math:`S_\gamma = \gamma S + (1 - \gamma) \bar s^2 I`.
+    The normal of the hyperplane that linear discriminant analysis puts between the groups (Clark and others), a unit
+    vector, positive where the group exceeds the reference: :math:`b \propto V S_\gamma^{-1} V^\top (\bar x_{group} -
+    \bar x_{reference})` with :math:`V` the principal axes of all profiles, :math:`S` the covariance within groups on
+    these axes, :math:`\bar s^2` its mean diagonal, and :math:`S_\gamma = \gamma S + (1 - \gamma) \bar s^2 I`.
 
     Groups have shapes (n_group, n_genes) and (n_reference, n_genes): log expression, one row a profile. ``gamma``
     shrinks: 1 is linear discriminant analysis, 0 the difference of the means. The leading axes are kept until they
     explain so much of the variance. The paper gives neither parameter; with both at 1 the authors' direction of
     patients and controls is found again (correlation 0.999). Raises ValueError if the genes differ in number, a
-    parameter is out of range, a value is not finite, or the means are equal.
-    """
+    parameter is out of range, a value is not finite, or the means are equal."""
     if group.ndim != 2 or reference.ndim != 2 or group.shape[1] != reference.shape[1]:
         raise ValueError(
             f"both groups must have shape (n_profiles, n_genes) with the same genes, "
@@ -64,8 +58,6 @@ def characteristic_direction(
 
 def binarize_direction(direction: FloatArray, significant: BoolArray | None = None) -> StateArray:
     """Return 1 where a direction is positive and 0 where it is negative, `UNKNOWN` where zero or not significant.
-
-    ``significant`` says which genes to keep; by default all, as in the authors' phenotype.
-    """
+    ``significant`` says which genes to keep; by default all, as in the authors' phenotype."""
     states = np.where(direction > 0, 1, np.where(direction < 0, 0, UNKNOWN))
     return np.where(True if significant is None else significant, states, UNKNOWN).astype(np.int8)

@@ -81,11 +81,8 @@ def anti_epileptic(drugs: Sequence[files.Drug]) -> BoolArray:
 
 
 def published_drug_data() -> DrugData:
-    """Return the authors' files.
-
-    Raises DataUnavailable if one of them cannot be found; `stand_in_data` has the same schema. Raises ValueError if one
-    is not what it should be.
-    """
+    """Return the authors' files; `stand_in_data` has the same schema.
+    Raises DataUnavailable if one of them cannot be found, and ValueError if one is not what it should be."""
     network = read_model(fetch("epilepsy-network"))
     binary_signatures = files.read_binary_signatures(fetch("drug-signatures-binary"))
     signatures = files.read_signatures(fetch("drug-signatures-67"))

@@ -73,12 +73,10 @@ def read_rewards(path: Path) -> RewardTable:
 @says_which_file
 def read_signatures(path: Path) -> GeneTable:
     """Read real-valued signatures, one column of unit norm for each of 509 drugs (PubChem identifiers).
-
     There are two such files: 71 genes of the network (the features of the arms), and 67 genes, 52 of them in the
     network (what the baseline uses). **They name the same profiles differently**: see ``tests/test_drug_data.py``.
     Raises ValueError if it is no table of numbers, lacks one of the ten drugs, has another number of columns, or a
-    column has another norm than 1.
-    """
+    column has another norm than 1."""
     table = read_gene_table(path, n_profiles=N_DRUGS, required_profiles=[drug.cid for drug in DRUGS])
     norms = np.linalg.norm(table.values, axis=0)
     if not np.allclose(norms, 1.0, atol=1e-6):
@@ -90,19 +88,14 @@ def read_signatures(path: Path) -> GeneTable:
 @says_which_file
 def read_binary_signatures(path: Path) -> GeneTable:
     """Read binary signatures: 0, 1 or empty for 67 genes and 512 drugs, the 509 of the other files among them.
-
-    Raises ValueError if it is no table of 0, 1 and empty cells, or lacks one of the ten drugs.
-    """
+    Raises ValueError if it is no table of 0, 1 and empty cells, or lacks one of the ten drugs."""
     return _binary(path, read_gene_table(path, required_profiles=[drug.cid for drug in DRUGS]))
 
 
 @says_which_file
 def read_expression(path: Path, n_profiles: int) -> GeneTable:
     """Read quantile-normalised log expression; of repeated symbols the first row is kept, as the authors do.
-
-    There are `N_PATIENTS` or `N_CONTROLS` profiles. Raises ValueError if it is no table of numbers, has another number
-    of columns, or a value is missing.
-    """
+    Raises ValueError if it is no table of numbers, has not ``n_profiles`` columns (18 or 17), or lacks a value."""
     table = read_gene_table(path, n_profiles=n_profiles, keep_first_of_repeated_genes=True)
     if not np.isfinite(table.values).all():
         gene, profile = np.argwhere(~np.isfinite(table.values))[0]
@@ -121,9 +114,7 @@ def read_phenotype(path: Path) -> GeneTable:
 @says_which_file
 def read_binary_phenotype(path: Path) -> GeneTable:
     """Read the binary differential phenotype: 1 where patients exceed controls, 0 where they fall below.
-
-    The simulator aims at the opposite, 1 minus this. Raises ValueError if it is no single column of 0 and 1.
-    """
+    The simulator aims at the opposite, 1 minus this. Raises ValueError if it is no single column of 0 and 1."""
     return _binary(path, read_gene_table(path, n_profiles=1))
 
 
@@ -188,11 +179,9 @@ _ARM = re.compile(r"\((\d+), '([^']+)'\).*\(([-\d.e]+), ([-\d.e]+), ([-\d.e]+)\)
 @says_which_file
 def read_simulation_log(path: Path, genes: Sequence[str]) -> SimulationLog:
     """Read the log of the simulations: blocks of five states and one line with drug, reward, label and baseline.
-
     A state is one character a gene, ``|`` for unknown. Four of the five list the genes alphabetically, the treated
     state lists them in the order of the network (``genes``), in which the result has all. Raises ValueError if a block
-    is incomplete, a state has another length, a drug is none of `DRUGS`, or there are not 180 blocks.
-    """
+    is incomplete, a state has another length, a drug is none of `DRUGS`, or there are not 180 blocks."""
     names = [drug.name.lower() for drug in DRUGS]
     alphabetical = np.argsort(np.argsort(np.asarray(genes)))  # where each gene of the network stands in the alphabet
     states: dict[str, list[StateArray]] = {field: [] for field in LOGGED_STATES.values()}

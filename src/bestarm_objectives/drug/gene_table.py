@@ -51,9 +51,7 @@ class GeneTable:
 
     def states(self, genes: Sequence[str]) -> StateArray:
         """Return the binary profiles on these genes, shape (n_profiles, len(genes)), with `UNKNOWN` for NaN.
-
-        Raises ValueError if a value is none of 0, 1 and NaN.
-        """
+        Raises ValueError if a value is none of 0, 1 and NaN."""
         values = self.on(genes)
         other = values[~(np.isnan(values) | (values == 0) | (values == 1))]
         if other.size:
@@ -79,11 +77,9 @@ def read_gene_table(
     keep_first_of_repeated_genes: bool = False,
 ) -> GeneTable:
     """Read a table of genes (rows) by profiles (columns).
-
     The file is comma-separated, plain or ``.gz``; gene symbols in the first column, an empty cell is NaN. Of a repeated
     symbol the first row is kept, or it is an error. Raises ValueError if the file is no table of numbers, lacks a
-    required column, has another number of them, or repeats a gene.
-    """
+    required column, has another number of them, or repeats a gene."""
     frame = read_frame(path)
     if n_profiles is not None and frame.shape[1] != n_profiles:
         raise ValueError(f"{path}: expected {n_profiles} columns after the gene, found {frame.shape[1]}.")

@@ -20,11 +20,9 @@ class Peak(NamedTuple):
 
 def persistent_peaks(counts: IntArray) -> list[Peak]:
     """Return the peaks of a sequence, the most persistent first (persistent homology of its superlevel sets).
-
     Places enter by decreasing value. One without neighbours starts a peak; one that joins two peaks ends the lower of
     them, whose persistence is its own value less the value of the joining place. Of two equal peaks the left one ends,
-    and of equal values the left one enters first.
-    """
+    and of equal values the left one enters first."""
     hill: dict[int, int] = {}  # place → peak of the hill that it belongs to
     ended: dict[int, float] = {}
     peaks = []
@@ -45,14 +43,12 @@ def persistent_peaks(counts: IntArray) -> list[Peak]:
 
 def histogram_thresholds(profile: FloatArray, *, n_bins: int = 20, min_genes: int = 5) -> tuple[float, float]:
     """Return the values below which a gene is off and above which it is on.
-
     The log expression of one sample, shape (n_genes,), is counted in bins of equal width between its extremes. Bins
     with at most ``min_genes`` genes are dropped, and those left are taken as neighbours. Of the two most persistent
     peaks of the counts, the lower threshold ends the bin of the left one and the upper begins the bin of the right one.
     With a single peak, the thresholds enclose its bin, or the bin after it if that is the first; if they coincide, the
     upper one is raised by the standard deviation of the bin edges. Raises ValueError if the profile is not finite or no
-    bin holds more than ``min_genes`` genes.
-    """
+    bin holds more than ``min_genes`` genes."""
     if not np.isfinite(profile).all():
         raise ValueError("a profile must be finite; drop the genes that were not measured.")
     counts, edges = np.histogram(profile, bins=n_bins)
@@ -71,10 +67,8 @@ def histogram_thresholds(profile: FloatArray, *, n_bins: int = 20, min_genes: in
 
 def binarize_via_histogram(profiles: FloatArray, *, n_bins: int = 20, min_genes: int = 5) -> StateArray:
     """Return the binary version of expression profiles, each with its own thresholds.
-
     Of log expression, shape (n_profiles, n_genes), values are 0 below the lower threshold, 1 above the upper one, else
-    `UNKNOWN`. The thresholds come from all genes given, so give the whole profile, then pick genes.
-    """
+    `UNKNOWN`. The thresholds come from all genes given, so give the whole profile, then pick genes."""
     thresholds = [histogram_thresholds(profile, n_bins=n_bins, min_genes=min_genes) for profile in profiles]
     lower, upper = np.array(thresholds).reshape(-1, 2, 1).transpose(1, 0, 2)
     return np.where(profiles < lower, 0, np.where(profiles > upper, 1, UNKNOWN)).astype(np.int8)

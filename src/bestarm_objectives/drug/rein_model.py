@@ -2,11 +2,8 @@ r"""Boolean networks in the format of Re:In: regulation conditions, model files,
 
 The network of the drug simulator was inferred by a solver of this family. An inferred model gives each gene one
 *regulation condition*, a number that says which combinations of active activators and repressors switch the gene on.
-
-References
-----------
-.. [1] Yordanov, Dunn, Kugler, Smith, Martello, Emmott. "A method to identify and analyze biological programs through
-   automated reasoning". npj Systems Biology and Applications 2, 2016.
+Source: Yordanov, Dunn, Kugler, Smith, Martello, Emmott, "A method to identify and analyze biological programs through
+automated reasoning", npj Systems Biology and Applications 2, 2016.
 """
 
 import gzip
@@ -34,11 +31,9 @@ class _Activity(NamedTuple):
 
 
 def _holds(condition: int, seen: _Activity) -> bool:
-    """Return the value of one of the twenty regulation conditions of Re:In ([1]_).
-
+    """Return the value of one of the twenty regulation conditions of Re:In (Yordanov and others).
     "All activators" needs at least one to be present; a gene without repressors is free of repression under 0-17. A
-    gene with activators only is never on without an active one, and one with repressors only is on without repression.
-    """
+    gene with activators only is never on without an active one; one with repressors only is on without repression."""
     some_a, some_r = seen.activators > 0, seen.repressors > 0
     all_a = some_a and seen.activators == seen.all_activators
     all_r = some_r and seen.repressors == seen.all_repressors
@@ -76,10 +71,8 @@ def _holds(condition: int, seen: _Activity) -> bool:
 def network_from_conditions(
     genes: Sequence[str], edges: Sequence[Edge], conditions: Mapping[str, int], perturbed: Iterable[str] = ()
 ) -> BooleanNetwork:
-    """Build a network from signed edges and one regulation condition (0-19) for each gene ([1]_).
-
-    Raises ValueError if a condition has another number, or an edge names a gene that is not listed.
-    """
+    """Build a network from signed edges and one regulation condition (0-19) for each gene (Yordanov and others).
+    Raises ValueError if a condition has another number, or an edge names a gene that is not listed."""
     outside = sorted({name for edge in edges for name in edge[:2]} - set(genes))
     if outside:
         raise ValueError(f"edges name genes that are not listed: {', '.join(outside)}.")
@@ -127,12 +120,10 @@ def _named(path: Path, parse: Callable[[str], _Parsed]) -> _Parsed:
 
 def parse_model(text: str) -> BooleanNetwork:
     """Parse an inferred Re:In model in the dialect of the authors' solver.
-
     Five ``directive`` lines; one line of genes ``NAME[perturbations]{module}(condition);``; then one tab-separated edge
     a line, ``regulator target positive|negative;``. A model before inference (ranges of conditions, ``optional`` edges)
     has no update functions: read its edges with `parse_edges`. Raises ValueError if there is no line of genes, or a
-    gene has not exactly one regulation condition.
-    """
+    gene has not exactly one regulation condition."""
     nodes = re.findall(r"([^\s;\[]+)\[([^\]]*)\](?:\{[^}]*\})?\(([^)]*)\)", text)
     if not nodes:
         raise ValueError("expected a line of genes 'NAME[perturbations]{module}(condition); ...', found none.")
@@ -169,9 +160,7 @@ class Observation(NamedTuple):
 
 def parse_observations(text: str) -> tuple[Observation, ...]:
     """Parse the experiments of a Re:In observation file; conditions that no experiment uses are left out.
-
-    Raises ValueError if an experiment refers to a condition that is not defined.
-    """
+    Raises ValueError if an experiment refers to a condition that is not defined."""
     conditions = {
         name: {gene: int(value) for gene, value in re.findall(r"([^\s(){}]+|KO\([^)]+\)) = ([01])", body)}
         for name, body in re.findall(r"\$(\w+) :=\s*\{(.*?)\}", text, flags=re.DOTALL)

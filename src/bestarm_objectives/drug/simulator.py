@@ -1,9 +1,7 @@
 r"""The drug simulator: how far a drug moves a patient's phenotype to the healthy one, and a baseline.
 
-References
-----------
-.. [1] Duan et al. "L1000CDS2: LINCS L1000 characteristic direction signatures search engine". npj Systems Biology and
-   Applications 2, 2016.
+The baseline is that of Duan and others, "L1000CDS2: LINCS L1000 characteristic direction signatures search engine", npj
+Systems Biology and Applications 2, 2016.
 """
 
 from collections.abc import Sequence
@@ -25,10 +23,8 @@ def mask(phenotype: StateArray, signature: StateArray) -> StateArray:
 
 def cosine_score(first: FloatArray | StateArray, second: FloatArray | StateArray, support: BoolArray) -> FloatArray:
     """Return the cosine of two vectors on a common support; in [0, 1] for vectors of 0 and 1.
-
     The vectors, shapes (..., G) that broadcast, are not centred; ``support`` are the genes that count. The result,
-    shape (...), is NaN where a vector is zero on the support.
-    """
+    shape (...), is NaN where a vector is zero on the support."""
     first, second = np.where(support, first, 0.0), np.where(support, second, 0.0)
     lengths = np.sqrt((first**2).sum(axis=-1) * (second**2).sum(axis=-1))
     product = (first * second).sum(axis=-1)
@@ -36,22 +32,18 @@ def cosine_score(first: FloatArray | StateArray, second: FloatArray | StateArray
 
 
 def reversion_score(direction: FloatArray, signature: FloatArray) -> FloatArray:
-    """Return the score of the baseline, one minus the cosine of disease and drug (Algorithm 3, after [1]_).
-
+    """Return the score of the baseline, one minus the cosine of disease and drug (Algorithm 3, after Duan and others).
     ``direction``, shape (G,), is how patients differ from controls, ``signature``, shape (..., G), real-valued drug
     signatures; NaN where unknown. The algorithm prints a binary direction (`UNKNOWN` must then be turned into NaN); the
     recorded scores use the real-valued one. The score, shape (...), is in [0, 2]; the higher, the more the drug opposes
-    the disease. Genes unknown to either do not count.
-    """
+    the disease. Genes unknown to either do not count."""
     return 1.0 - cosine_score(direction, signature, np.isfinite(direction) & np.isfinite(signature))
 
 
 def hit_ratio(scores: FloatArray, positive: BoolArray, rank: int) -> FloatArray:
     """Return the share of positives among the ``rank`` largest scores, HR@rank (Figure 5).
-
     The higher a score, shape (..., n_drugs), the better; NaN ranks last. ``positive``, shape (n_drugs,), are the drugs
-    known to work. Where drugs tie for the last places, the share is its expectation: ties are broken at random.
-    """
+    known to work. Where drugs tie for the last places, the share is its expectation: ties are broken at random."""
     if not 1 <= rank <= scores.shape[-1]:
         raise ValueError(f"rank must lie between 1 and the number of drugs {scores.shape[-1]}, got {rank}.")
     ranked = np.where(np.isnan(scores), -np.inf, scores)
@@ -64,14 +56,11 @@ def hit_ratio(scores: FloatArray, positive: BoolArray, rank: int) -> FloatArray:
 @dataclass(frozen=True)
 class DrugSimulator:
     """Rewards of drugs in patients, from a Boolean gene network (Algorithm 2).
-
-    The binarised phenotype of a patient, masked by the signature of a drug, is the initial state; the network runs to
-    a fixed point; the reward is the cosine of this predicted phenotype with the direction towards the controls.
-
-    A reward is random: genes without a value start anywhere, and the order of changes decides between attractors. The
-    authors ask an SMT solver for one trajectory instead, and record what it happens to return. Raises ValueError if a
-    shape does not fit the network or the names.
-    """
+    The binarised phenotype of a patient, masked by the signature of a drug, is the initial state; the network runs to a
+    fixed point; the reward is the cosine of this predicted phenotype with the direction towards the controls. A reward
+    is random: genes without a value start anywhere, and the order of changes decides between attractors. The authors
+    ask an SMT solver for one trajectory instead, and record what it happens to return. Raises ValueError if a shape
+    does not fit the network or the names."""
 
     label: str  # name of the instance; it keys the runs, together with the patient's row and the drug's name
     network: BooleanNetwork  # network on G genes
@@ -141,12 +130,10 @@ def simulator_from_tables(
     data: str = "real",
 ) -> DrugSimulator:
     """Put a simulator together from the authors' files.
-
     The patients' expression on all measured genes sets the thresholds of the binarisation. Profiles of the binary
     signatures are PubChem identifiers; the binary phenotype is one profile: 1 where patients exceed controls, so that
     the target is the opposite. ``drugs`` are the arms, in order (name, PubChem identifier). For the others see
-    `DrugSimulator`.
-    """
+    `DrugSimulator`."""
     genes = network.genes
     binarized = GeneTable(patients.genes, patients.profiles, _with_gaps(binarize_via_histogram(patients.values.T).T))
     disease = binary_phenotype.states(genes)[0]

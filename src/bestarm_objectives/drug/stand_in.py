@@ -50,10 +50,8 @@ class StandInDrugData:
 
 def stand_in_network(rng: np.random.Generator, *, n_genes: int = 60, max_regulators: int = 3) -> BooleanNetwork:
     """Return a random threshold network.
-
     Each gene has 1 to ``max_regulators`` regulators, three quarters of them activators, and follows their majority; it
-    keeps its state on a draw.
-    """
+    keeps its state on a draw."""
     genes = [f"STANDIN{i:03d}" for i in range(n_genes)]
     edges = []
     for gene in range(n_genes):
@@ -81,7 +79,6 @@ def stand_in_drug_data(
     seed: int = 0, *, n_genes: int = 60, n_measured: int = 1000, n_patients: int = 18, n_controls: int = 17
 ) -> StandInDrugData:
     """Return stand-in data: patients and controls around two attractors, five drugs for and five against.
-
     An anti-epileptic stand-in sets a tenth of the genes to their value in the controls' attractor, a pro-convulsant one
     to the opposite value. ``seed``: seed of everything; ``n_genes``: genes of the network; ``n_measured``: genes of the
     expression profiles, those of the network first; ``n_patients``, ``n_controls``: sizes of the groups."""

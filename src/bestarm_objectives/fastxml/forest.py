@@ -15,9 +15,7 @@ from bestarm_objectives.fastxml.label_tree import LabelTree, SparseRows, add_sha
 
 def sparse_rows(matrix: Any) -> SparseRows:
     """Return a matrix, dense or sparse, by rows; entries that are 0 are left out.
-
-    Raises ValueError if it has no two dimensions, or an entry is not finite.
-    """
+    Raises ValueError if it has no two dimensions, or an entry is not finite."""
     rows = sparse.csr_matrix(matrix, dtype=np.float64, copy=True)
     rows.sum_duplicates()
     rows.eliminate_zeros()
@@ -87,10 +85,8 @@ class FastXML:
 
     def fit(self, features: Any, labels: Any, described: int = 0) -> Self:
         """Grow the trees.
-
         Rows of ``features`` and ``labels``, arrays or sparse matrices, are the points; a label is there where it is not
-        0. For ``described`` see `bestarm_objectives.fastxml.label_tree.grow_tree`.
-        """
+        0. For ``described`` see `bestarm_objectives.fastxml.label_tree.grow_tree`."""
         for name, least in {"n_trees": 1, "max_leaf": 1, "labels_per_leaf": 1}.items():
             if getattr(self, name) != int(getattr(self, name)) or getattr(self, name) < least:
                 raise ValueError(f"{name} must be a whole number of at least {least}, got {getattr(self, name)}.")

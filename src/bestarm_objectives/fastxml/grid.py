@@ -73,9 +73,7 @@ def fastxml_rows(
     workers: int = 1,
 ) -> pd.DataFrame:
     """Return the precisions of FastXML on a grid of its hyper-parameters: rows of a Computation.
-
-    The columns are ``replication``, the five hyper-parameters, ``p1``, ``p3``, ``p5`` on the test points, ``data``.
-    """
+    The columns are ``replication``, the five hyper-parameters, ``p1``, ``p3``, ``p5`` on the test points, ``data``."""
     real = available(*DATASETS[dataset])
     train, test = read_split(dataset) if real else stand_in_split()
     jobs = list(itertools.product(range(replications), biases, costs))

@@ -29,11 +29,9 @@ class SparseRows(NamedTuple):
 @njit(cache=True)
 def ranking_partition(starts: IntArray, labels: IntArray, n_labels: int, sides: IntArray) -> float:
     r"""Improve a partition of points by the nDCG of the two label rankings that it implies (Section 4).
-
     In turn, labels are ranked on either side by the sum of :math:`I(y_i)y_i`, and points go to the side whose ranking
     suits their labels better. A point that gains nothing stays. Labels of the points, numbered from 0, are compressed
-    by rows; ``sides`` ±1, shape (n,), are improved in place. The mean nDCG of the last pair of rankings is returned.
-    """
+    by rows; ``sides`` ±1, shape (n,), are improved in place. The mean nDCG of the last pair of rankings is returned."""
     n = sides.shape[0]
     discounts, ideal = np.empty(n_labels + 1), np.zeros(n_labels + 2)
     # discounts 1 / log2(1 + rank) for ranks from 1; I(y) is one over the sum of the first |y|
@@ -222,13 +220,11 @@ def grow_tree(
     tree: int,
 ) -> LabelTree:
     r"""Return one tree, grown breadth first.
-
     ``features`` and ``labels`` have the training points, the same rows in both; ``shape`` has the columns of both.
     ``bias`` is the value of one more feature that every point has, :math:`C_\delta` is ``cost`` over the share of the
     points on their side. A node with at most ``max_leaf`` points is a leaf; of its labels the ``most_labels`` most
     frequent are kept, and those of inner nodes with at most ``described`` points as well, so that the tree can be cut
-    later. ``key`` is that of the random sides that a node starts from, see `bestarm.streams`.
-    """
+    later. ``key`` is that of the random sides that a node starts from, see `bestarm.streams`."""
     n = features.starts.shape[0] - 1
     # node v has the points order[begins[v]:ends[v]]; nodes are a queue, children behind their parents
     order, begins, ends = np.arange(n), np.zeros(2 * n, dtype=np.int64), np.zeros(2 * n, dtype=np.int64)
@@ -287,10 +283,8 @@ def grow_tree(
 @njit(cache=True, nogil=True)
 def leaves(tree: LabelTree, features: SparseRows, n_features: int, bias: float, cuts: IntArray) -> IntArray:
     """Return where points end if every node with at most ``cuts[c]`` points is a leaf, shape (n_cuts, n).
-
     ``cuts`` are ascending. The tree was grown with a ``max_leaf`` of at most ``cuts[0]``, ``described`` at least
-    ``cuts[-1]``, and the same ``n_features`` and ``bias``.
-    """
+    ``cuts[-1]``, and the same ``n_features`` and ``bias``."""
     starts, columns, values = features
     n = starts.shape[0] - 1
     found = np.empty((cuts.shape[0], n), dtype=np.int64)

@@ -1,10 +1,7 @@
 """Multi-label data sets in the text format of the Extreme Classification repository, and a stand-in for them.
 
-References
-----------
-.. [1] Katakis, Tsoumakas, Vlahavas. "Multilabel Text Classification for Automated Tag Suggestion". 2008 (Bibtex).
-.. [2] Tsoumakas, Katakis, Vlahavas. "Effective and Efficient Multilabel Classification in Domains with Large Number of
-   Labels". 2008 (Delicious).
+Bibtex: Katakis, Tsoumakas, Vlahavas, "Multilabel Text Classification for Automated Tag Suggestion", 2008. Delicious:
+by the same, "Effective and Efficient Multilabel Classification in Domains with Large Number of Labels", 2008.
 """
 
 import gzip
@@ -35,10 +32,8 @@ class Split(NamedTuple):
 @says_which_file
 def read_points(path: Path) -> LabelledPoints:
     """Read one file: a line ``points features labels``, then a line ``label,label feature:value ...`` for each point.
-
     Indices count from 0. A line that starts with a space is a point without labels. Raises ValueError if the file is
-    damaged; the message names the line.
-    """
+    damaged; the message names the line."""
     raw = path.read_bytes()
     lines = (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode("ascii").splitlines()
     try:
@@ -73,9 +68,7 @@ def read_points(path: Path) -> LabelledPoints:
 
 def power_law_points(n: int, n_features: int, n_labels: int, seed: int = 0) -> LabelledPoints:
     """Return points with power-law labels, each of which prefers features of its own: a stand-in of any shape.
-
-    The features that labels prefer do not depend on the seed, so that two draws are one problem.
-    """
+    The features that labels prefer do not depend on the seed, so that two draws are one problem."""
     rng, fixed = np.random.default_rng(seed), np.random.default_rng(n_features + n_labels)
     frequency = 1.0 / np.arange(1, n_labels + 1)
     preferred = fixed.integers(n_features, size=(n_labels, 8))

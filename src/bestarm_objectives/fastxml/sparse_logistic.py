@@ -1,8 +1,6 @@
 r"""Logistic regression with an :math:`L_1` penalty on sparse features, compiled: the separator at a node of FastXML.
 
-References
-----------
-.. [1] Yuan, Ho, Lin. "An Improved GLMNET for L1-regularized Logistic Regression". JMLR 2012.
+Source: Yuan, Ho, Lin, "An Improved GLMNET for L1-regularized Logistic Regression", JMLR 2012.
 """
 
 import numpy as np
@@ -59,15 +57,12 @@ def l1_logistic(
     tolerance: float = TOLERANCE,
     max_steps: int = MAX_NEWTON_STEPS,
 ) -> tuple[FloatArray, FloatArray]:
-    r"""Minimise :math:`\|w\|_1+\sum_iC_i\log(1+e^{-\delta_iw^\top x_i})` by proximal Newton steps ([1]_).
-
+    r"""Minimise :math:`\|w\|_1+\sum_iC_i\log(1+e^{-\delta_iw^\top x_i})` by proximal Newton steps.
     Each step minimises a quadratic model by sweeps over the coordinates that are not clearly at zero, then halves the
-    step until the loss falls enough. The order of coordinates is fixed, so that the result is no random number.
-
-    Columns of the features are compressed: column j has ``rows[starts[j]:starts[j + 1]]``. ``sides`` and ``costs``,
-    shape (n,), are :math:`\delta_i=\pm1` and :math:`C_i`. It ends when the violations of the optimality conditions sum
-    to the share ``tolerance`` of those at w = 0. Returned are :math:`w` and the margins :math:`Xw`.
-    """
+    step until the loss falls enough. The order of coordinates is fixed, so that the result is no random number. Columns
+    of the features are compressed: column j has ``rows[starts[j]:starts[j + 1]]``. ``sides`` and ``costs``, shape (n,),
+    are :math:`\delta_i=\pm1` and :math:`C_i`. It ends when the violations of the optimality conditions sum to the share
+    ``tolerance`` of those at w = 0. Returned are :math:`w` and the margins :math:`Xw`."""
     n, n_features = sides.shape[0], starts.shape[0] - 1
     weights, margins = np.zeros(n_features), np.zeros(n)
     slopes, curvatures, moved = np.empty(n), np.empty(n), np.empty(n)

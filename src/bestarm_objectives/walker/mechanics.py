@@ -2,13 +2,10 @@ r"""A planar walker of three links, compiled: its motion, its controller, and th
 
 The legs have length r = 1 m and mass 5 kg in the middle, the hip 15 kg, the torso 10 kg half a metre above the hip. A
 state is :math:`(\theta_1,\theta_2,\theta_3,\omega_1,\omega_2,\omega_3)`: absolute angles from the vertical of the
-stance leg, the swing leg and the torso, forward positive, in radians, and their rates.
-
-References
-----------
-.. [1] Westervelt, Grizzle, Chevallereau, Choi, Morris. "Feedback Control of Dynamic Bipedal Robot Locomotion". 2007.
-.. [2] Bhat, Bernstein. "Continuous Finite-Time Stabilization of the Translational and Rotational Double Integrators".
-   IEEE Transactions on Automatic Control 1998.
+stance leg, the swing leg and the torso, forward positive, in radians, and their rates. Sources: Westervelt, Grizzle,
+Chevallereau, Choi, Morris, "Feedback Control of Dynamic Bipedal Robot Locomotion", 2007; Bhat, Bernstein, "Continuous
+Finite-Time Stabilization of the Translational and Rotational Double Integrators", IEEE Transactions on Automatic
+Control 1998.
 """
 
 import numpy as np
@@ -102,10 +99,7 @@ def _swing_path(a: FloatArray, x: float) -> tuple[float, float, float]:
 @njit(cache=True)
 def outputs(state: FloatArray, a: FloatArray) -> FloatArray:
     """Return what the controller drives to 0, and its rate: the torso's and the swing leg's distance from their paths.
-
-    Of the eight coefficients four are of the torso's path, four of the swing leg's. Two outputs and two rates are
-    returned.
-    """
+    Of the eight coefficients four are of the torso's path, four of the swing leg's. Two outputs, then two rates."""
     torso, torso_slope, _ = _polynomial(a[:4], state[0])
     swing, swing_slope, _ = _swing_path(a[4:], state[0])
     found = np.empty(4)
@@ -117,7 +111,7 @@ def outputs(state: FloatArray, a: FloatArray) -> FloatArray:
 
 @njit(cache=True)
 def _pull(value: float, rate: float) -> float:
-    """Return the finite-time law of [2]_ for one output and its scaled rate."""
+    """Return the finite-time law of Bhat and Bernstein for one output and its scaled rate."""
     phi = value + np.sign(rate) * abs(rate) ** (2.0 - _ALPHA) / (2.0 - _ALPHA)
     return -np.sign(rate) * abs(rate) ** _ALPHA - np.sign(phi) * abs(phi) ** (_ALPHA / (2.0 - _ALPHA))
 
@@ -135,7 +129,7 @@ def controls(state: FloatArray, a: FloatArray) -> FloatArray:
     # solve (J D^-1 B) u = v - J' omega + J D^-1 (h + G), J' the derivative of J by time
     drift = _times(mobility, _forces(state))
     w1 = state[3] ** 2
-    # v is the finite-time law of [2]_
+    # v is the finite-time law of Bhat and Bernstein
     wanted_0 = _pull(found[0], _EPSILON * found[2]) / _EPSILON**2 + torso_bend * w1 + drift[0]
     wanted_1 = _pull(found[1], _EPSILON * found[3]) / _EPSILON**2 + swing_bend * w1 + drift[1]
     # J D^-1 B, and Cramer's rule
@@ -160,10 +154,8 @@ def motion(state: FloatArray, a: FloatArray) -> FloatArray:
 @njit(cache=True)
 def impact(state: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Let the swing foot strike the ground without slip or rebound, and exchange the legs.
-
     From the state just before, shape (6,), to that just after, the struck leg being the stance leg, and the tangential
-    and normal impulse on the foot, shape (2,).
-    """
+    and normal impulse on the foot, shape (2,)."""
     # D_e: the inertia with two more coordinates, those of the stance foot, which is free now
     leg = 0.5 * LEG * (3.0 * LEG_MASS + 2.0 * HIP_MASS + 2.0 * TORSO_MASS)
     swing, torso = 0.5 * LEG_MASS * LEG, TORSO_MASS * TORSO

@@ -1,9 +1,7 @@
 r"""Walks of the planar walker: stance phases integrated between impacts, the speed of the hip, known controllers.
 
-References
-----------
-.. [1] Dormand, Prince. "A Family of Embedded Runge-Kutta Formulae". Journal of Computational and Applied Mathematics
-   1980. Interpolation within a step: Shampine, "Some Practical Runge-Kutta Formulas", 1986.
+Integration: Dormand, Prince, "A Family of Embedded Runge-Kutta Formulae", Journal of Computational and Applied
+Mathematics 1980. Interpolation within a step: Shampine, "Some Practical Runge-Kutta Formulas", 1986.
 """
 
 from typing import NamedTuple
@@ -175,11 +173,9 @@ def walk(
     absolute: float = ABSOLUTE,
 ) -> Walk:
     """Walk some steps, from the end of a step in which the outputs are 0.
-
     ``a`` are the eight coefficients of the controller, ``first_rate`` is the rate of the stance leg before the first
     impact, in radians a second; ``relative`` and ``absolute`` are tolerances of the integration. Raises ValueError if
-    there are not eight coefficients, or one is not finite.
-    """
+    there are not eight coefficients, or one is not finite."""
     a = np.ascontiguousarray(a, dtype=np.float64)
     if a.shape != (8,) or not np.isfinite(a).all():
         raise ValueError(f"a controller has eight finite coefficients, got {a}.")
@@ -198,10 +194,8 @@ def _speeds(controllers: FloatArray, graded: bool) -> FloatArray:
 
 def walking_speeds(controllers: FloatArray, *, graded: bool = False) -> FloatArray:
     """Return the mean speed of the hip over five steps, at most 13 seconds, in metres a second.
-
     Controllers have shape (n, 8). A walker that falls gets its way over 13 seconds if ``graded``; by default 0, which
-    makes the function jump. Raises ValueError if there are not eight coefficients, or one is not finite.
-    """
+    makes the function jump. Raises ValueError if there are not eight coefficients, or one is not finite."""
     controllers = np.ascontiguousarray(np.atleast_2d(controllers), dtype=np.float64)
     if controllers.ndim != 2 or controllers.shape[1] != 8 or not np.isfinite(controllers).all():
         raise ValueError(f"controllers must be finite with shape (n, 8), got shape {controllers.shape}.")

@@ -24,8 +24,7 @@ def log_determinants(kernel: FloatArray, sets: IntArray) -> FloatArray:
 
 def subset_law(kernel: FloatArray, k: int) -> tuple[IntArray, FloatArray]:
     """Return all sets of size k, shape (N, k), and their probabilities, by enumeration.
-    Raises ValueError for a kernel that is not positive semi-definite, more than two million sets, or k above the rank.
-    """
+    Raises ValueError for a kernel not positive semi-definite, more than two million sets, or k above the rank."""
     kernel = check_kernel(kernel, k, 1)[0]
     check_definite(kernel[None])
     n_sets = comb(len(kernel), k)
@@ -115,9 +114,8 @@ def mixture_law(values: FloatArray, n: int, k: int) -> FloatArray:
 
 def sample_mixture(factor: FloatArray, k: int, streams: Streams, item: int = 0) -> IntArray:
     """Return one sample for each replication of the k-DPP of I + F^T F, shape (R, k), exact and without I + M.
-    Time is O(n r^2) for each factor of rank r, then O(n k^2) for each replication. ``factor`` (ndarray, shape (rank,
-    n)): F, of all replications, see `low_rank`; ``k``, ``streams``, ``item``: as in `sample_exact`. Raises ValueError
-    if k is not from 1 to n."""
+    Time is O(n r^2) for each factor of rank r, then O(n k^2) for each replication. ``factor``, shape (rank, n): F, of
+    all replications, see `low_rank`; others as in `sample_exact`. Raises ValueError if k is not from 1 to n."""
     n = factor.shape[1]
     check_size(k, n)
     values, vectors = np.linalg.eigh(factor @ factor.T)

@@ -40,8 +40,7 @@ def before_batch(state: BatchGPState) -> FloatArray:
 
 def relevance_regions(policy: BatchGP, state: BatchGPState, as_coded: bool = False) -> BoolArray:
     r"""Return which arms the relevance region of the batch has, shape (R, n_arms).
-    The paper's reaches up by :math:`2\beta_{t+1}^{1/2}`, with EST by twice the present width; that of Contal's software
-    (``as_coded``) by the present width."""
+    The paper's reaches up by :math:`2\beta_{t+1}^{1/2}`, or twice EST's present width; ``as_coded`` by that width."""
     deviations, means, width = np.sqrt(before_batch(state)), state.means, state.log[:, [_WIDTH]]
     reach = width if as_coded else 2.0 * width
     bound = policy.acquisition
@@ -63,8 +62,7 @@ def dpp_kernel(state: BatchGPState, replication: int, region: IntArray, b: int =
 
 class Moment(NamedTuple):
     """A search between two batches, with the next one chosen: its hyper-parameters are known.
-    The rows of each replication of ``state`` are the arms with rewards, then the ``batch``, shape (R, B); ``pulled``,
-    shape (R, n_arms), counts evaluations."""
+    Rows of ``state`` are the arms with rewards, then the ``batch``, (R, B); ``pulled``, (R, n_arms), counts."""
 
     policy: BatchGP
     state: BatchGPState

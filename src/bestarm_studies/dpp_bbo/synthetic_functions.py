@@ -30,8 +30,7 @@ _CENTRES = 1e-4 * np.array([
 @dataclass(frozen=True)
 class Objective:
     """A function on a box, to be maximised: ``evaluate`` takes points (..., d) to values (...).
-    ``optimum`` is its largest value, taken at ``optimisers``; ``spread`` the standard deviation of the values over the
-    box."""
+    ``optimum`` is its largest value, taken at ``optimisers``; ``spread`` the standard deviation over the box."""
 
     name: str
     lower: tuple[float, ...]

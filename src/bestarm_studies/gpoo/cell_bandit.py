@@ -40,9 +40,8 @@ class CellBandit:
     r"""Cells whose rewards are :math:`N(\bar F(X_{h,i}), \sigma^2)` (Equation 1).
     ``label`` keys the noise; ``function``: f, points of shape (n, d) to values (n,), or a `KernelExpansion` with one a
     replication; ``sigma``: standard deviation of a reward; ``optimum``: (point, value), by default the best of
-    ``n_points`` points in one dimension (1000 in Appendix E, so that a regret can be slightly negative). Raises
-    ValueError if sigma is not positive, without an optimum in d > 1 dimensions, or if f returns another shape or values
-    that are not finite."""
+    ``n_points`` in one dimension (1000 in Appendix E, so that a regret can be slightly negative). Raises ValueError if
+    sigma is not positive, without an optimum in d > 1, or if f returns another shape or what is not finite."""
 
     label: str
     function: Callable[[FloatArray], FloatArray]

@@ -51,8 +51,7 @@ def difference_values(
     metrics: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
     """Return paired differences of mean regret at every budget, with 95% intervals, one panel for each frame of rows.
-    ``lines``: series to (left, right), left out where a convention lacks one of the two; ``metrics``: panel to column,
-    by default the aggregated regret."""
+    ``lines``: series to (left, right), left out where a convention lacks one; ``metrics``: as of `regret_values`."""
     table = []
     for panel, frame in rows.items():
         metric = (metrics or {}).get(panel, "aggregated_regret")

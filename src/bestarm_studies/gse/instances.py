@@ -44,8 +44,7 @@ def static_instance(gap: float, n_arms: int = 16, variance: float = 10.0) -> Lin
 
 def adaptive_instance(n_arms: int, omega: float = 0.1, variance: float = 10.0) -> LinearBandit:
     r"""Return the canonical basis and :math:`(\cos\omega,\sin\omega,0,\dots)`, :math:`\theta=e_1` (Section 8.1).
-    K is at least 3, and there are K - 1 features. The last arm is hard to tell from the first, and pulls of arm 2 tell
-    them apart."""
+    K is at least 3, and there are K - 1 features. The last arm is hard to tell from the first, except by arm 2."""
     check_sizes(n_arms, n_arms - 1, variance)
     if n_arms < 3:
         raise ValueError(f"n_arms must be at least 3, got {n_arms}: a basis of two and the disturbing arm.")

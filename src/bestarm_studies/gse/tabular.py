@@ -1,7 +1,4 @@
-"""Bandits whose arms are rows of a table, drawn anew for each replication; the target is only roughly linear.
-
-Of the paper: Appendix E.2.
-"""
+"""Bandits whose arms are rows of a table, new ones for each replication; the target is nearly linear (Appendix E.2)."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Self

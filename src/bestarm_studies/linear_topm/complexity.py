@@ -62,8 +62,7 @@ def _checked_gaps(means: FloatArray, n_best: int, epsilon: float, sigma: float =
 
 def lucb_complexity(means: FloatArray, n_best: int, *, epsilon: float = 0.0) -> float:
     r"""Return :math:`H(\text{LUCB}) = 2\sum_a \max(\epsilon/2, \Delta_a)^{-2}` (Table 2).
-    It is in units of reward to the power -2. Raises ValueError if a parameter is out of range, or the m best arms are
-    not unique at ``epsilon=0``."""
+    In reward to the power -2. Raises ValueError if a parameter is out of range, or the m best tie at ``epsilon=0``."""
     delta = _checked_gaps(means, n_best, epsilon)
     return float(2.0 * (np.maximum(epsilon / 2.0, delta) ** -2.0).sum())
 
@@ -108,8 +107,7 @@ def sample_complexity_bound(
     r"""Return the bound on the sample complexity (Theorem 2 and Table 2).
     It is :math:`\inf\{u \geq 1 : u > 1 + H C_u^2 + K\}`, in pulls, by iteration from u = 1. ``constant``: H;
     ``threshold``: :math:`t \mapsto C_t`, non-decreasing; ``n_initial``: K if every arm is pulled once first, else 0.
-    Raises ValueError if ``constant`` is not positive, ``n_initial`` is negative, or the square of the threshold grows
-    as fast as t."""
+    Raises ValueError if ``constant`` is not positive, ``n_initial`` negative, or :math:`C_t^2` grows as fast as t."""
     if not 0 < constant < np.inf or n_initial < 0:
         raise ValueError(
             f"constant must be positive and finite and n_initial at least 0, got {constant} and {n_initial}."

@@ -29,8 +29,7 @@ def arms_figure(values: pd.DataFrame, *, title: str) -> Figure:
 
 def draw_sample_complexity(axis: Axes, rows: pd.DataFrame, values: pd.DataFrame, order: Sequence[str]) -> Axes:
     """Draw the distribution of the sample complexity of each algorithm: boxes over individual outcomes.
-    ``values``, of the same rows: ``mean`` with its interval, ``error rate``, ``authors' mean``; ``order``: from top to
-    bottom."""
+    ``values``, of the same rows: ``mean``, ``error rate``, ``authors' mean``; ``order``: from top to bottom."""
     for position, label in enumerate(order):
         pulls = rows.loc[rows["series"] == label, "pulls"]
         spread = (np.arange(len(pulls)) * 0.6180339887) % 1.0 - 0.5  # even, and the same in every redrawing
@@ -70,8 +69,7 @@ def sample_complexity_figure(
     panels: Sequence[Panel], order: Sequence[Sequence[str]], *, title: str, close_up: bool = False
 ) -> Figure:
     """Return a figure with one row for each panel of the paper and one column for each convention.
-    ``panels`` and ``order``: from top to bottom, in the paper's order; ``close_up``: the axis of the pulls starts below
-    the smallest value, not at zero."""
+    ``panels``, ``order``: in the paper's order; ``close_up``: pulls start below their smallest value, not at zero."""
     conventions = [c for c in CONVENTIONS if c in set(panels[0].rows["convention"])]
     heights = [0.22 * len(series) + 0.7 for series in order]
     size = wide(1, sum(heights) + 0.35)

@@ -108,8 +108,7 @@ def misspecified_instance(
     n_arms: int, n_features: int, n_best: int, gap: float, level: float, sigma: float = 0.5, seed: int = 0
 ) -> MisspecifiedBandit:
     """Return `equal_gap_instance` with a deviation of some level that no linear model can absorb.
-    ``gap`` is that of the linear part. Every level of one seed has the same features and the same direction of the
-    deviation."""
+    ``gap`` is that of the linear part. All levels of one seed have the same features and direction of deviation."""
     bandit = equal_gap_instance(n_arms, n_features, n_best, gap, sigma, seed)
     deviation = unexplained_deviation(bandit.features, level, seed)
     return MisspecifiedBandit(

@@ -34,9 +34,7 @@ class LinearRepresentation:
 def read_linear_representation(
     path: Path, *, n_arms: int, n_features: int, with_truth: bool = True
 ) -> LinearRepresentation:
-    """Read one file.
-    Raises ValueError if it is no ``.npz`` file, lacks an array, or an array has another shape or an entry that is not
-    finite."""
+    """Read one file; a ValueError if it is no ``.npz`` file, or an array is missing, of another shape or not finite."""
     shapes = {"features": (n_arms, n_features), "theta": (n_features,)}
     if with_truth:
         shapes["ground_truth"] = (n_arms,)

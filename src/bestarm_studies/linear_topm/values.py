@@ -85,9 +85,8 @@ def agreement_with_recorded(rows: pd.DataFrame, recorded: Mapping[str, Any]) -> 
 
 def growth_exponents(rows: Mapping[float, pd.DataFrame]) -> pd.DataFrame:
     """Return by which power of the gap each series' mean sample complexity grows.
-    ``rows``: final rows for each gap, one convention; a gap at which a run was cut is left out. ``slope``: weighted
-    least squares of the log mean on the log gap, weights from the means' standard errors; ``chi2, p``: a test of the
-    straight line."""
+    ``rows``: final rows by gap, of one convention; a gap at which a run was cut is left out. ``slope``: weighted least
+    squares of the log mean on the log gap, by the means' errors; ``chi2, p``: a test of the straight line."""
     rows = {gap: frame for gap, frame in rows.items() if frame["stopped"].all()}
     log_gap = np.log(list(rows))
     table = []

@@ -1,7 +1,6 @@
 """An observer of batch searches: what a batch was worth, how spread out it was, and whether its model was optimistic.
 
-It can also end a run that has found what every figure counts, so that the batches after it need not be searched.
-Of the paper: Appendices D.2 and E.1.
+It can also end a run that has found what every figure counts, so that later batches need not be searched (D.2, E.1).
 """
 
 from collections.abc import Collection

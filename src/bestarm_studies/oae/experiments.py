@@ -40,8 +40,7 @@ def on_lines(
     **scale: Any,
 ) -> Experiment:
     """Return searches of the landscapes, whose features are scaled for each run's arms.
-    ``observe``: when a run is over; ``problem``: another landscape; ``settings``: of every policy; ``scale``: for
-    `scales`."""
+    ``observe``: when a run ends; ``problem``: another one; ``settings``: of every policy; ``scale``: for `scales`."""
     return search(
         title=title,
         problem=problem or partial(landscape),

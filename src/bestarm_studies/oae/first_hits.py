@@ -1,7 +1,6 @@
 """Rows of batch searches: when a run first sees a top arm, which batches and runs compare, random batches' exact law.
 
-Of the paper: Appendix E.1. An unbounded objective leads to outputs beyond any response, and fits that diverge: ten
-thousand is where a run is marked.
+An unbounded objective leads to outputs beyond any response, and fits that diverge: a run is marked at ten thousand.
 """
 
 import numpy as np
@@ -28,8 +27,7 @@ def marked_runs(rows: pd.DataFrame) -> pd.DataFrame:
 
 def without_broken(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of one problem's runs without those in which a fit broke down; these enter no mean.
-    Runs whose outputs passed 10^4 stay: an unbounded objective leads there, and to leave them out would keep the runs
-    in which optimism happened to stay small."""
+    Runs whose outputs passed 10^4 stay: without them those would be left in which optimism happened to stay small."""
     broken = marked_runs(rows)["broken"]
     runs = pd.MultiIndex.from_frame(rows[["series", "replication"]])
     return rows[~broken.reindex(runs).to_numpy(dtype=np.bool_)]

@@ -1,8 +1,7 @@
 r"""Four landscapes on a line: one hill or four, with or without the arms around the summit.
 
-The paper draws them and gives no formula. Those here keep what it says: arms uniform on [-10, 10]; one hill with its
-top at 3, or four local maxima of which three mislead; around the global one of the "Hole" sets no arm is left.
-Of the paper: Appendix E.1.1, Figure 7.
+The paper draws them (Figure 7) and gives no formula. Those here keep what it says: arms uniform on [-10, 10]; one hill
+with its top at 3, or four local maxima of which three mislead; around the global one of the "Hole" sets no arm is left.
 """
 
 from dataclasses import dataclass
@@ -68,8 +67,7 @@ def _arms(key: np.uint64, replications: IntArray, n_arms: int, gaps: FloatArray)
 @dataclass(frozen=True)
 class Landscape(DrawnArms):
     """A landscape whose arms are drawn anew for each replication; `take` draws them.
-    ``label`` keys the arms; ``gaps`` are open intervals (low, high) without arms; ``width`` is that of the four hills,
-    ``scale`` a factor of all responses."""
+    ``label`` keys the arms; ``gaps``: intervals without arms; ``width``: of the four hills; ``scale``: of responses."""
 
     label: str
     n_hills: str

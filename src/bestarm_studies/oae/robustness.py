@@ -1,7 +1,4 @@
-"""Alternative readings of what the OAE paper leaves open, and the rows or the quantile for each.
-
-On landscapes one choice is changed at a time, or all are drawn together (`open_choices.open_design`).
-"""
+"""Alternative readings of what the OAE paper leaves open, one at a time or drawn together, with rows or quantile."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial

@@ -1,7 +1,4 @@
-"""Rows of batch searches to plotted values: batches until a top arm, their ratios, share found, rewards.
-
-Of the paper: Appendix E.1.
-"""
+"""Rows of batch searches to plotted values: batches until a top arm, their ratios, share found, rewards (E.1)."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -100,9 +97,8 @@ def _drawn(n: int) -> IntArray:
 
 
 def share_found(rows: pd.DataFrame, panel: str, profile: str, *, batch: int, tau: float = MAIN_TAU) -> pd.DataFrame:
-    """Return ``share found``, the share of runs that have seen a top arm after each batch (x, from 0), and chance's
-    law. Every run is watched to the last batch, so that the Kaplan-Meier curve is this share and Wilson's interval
-    holds."""
+    """Return ``share found``, the share of runs that have seen a top arm after each batch (x), and chance's law.
+    Every run is watched to the last batch: the Kaplan-Meier curve is this share, and Wilson's interval holds."""
     rows = comparable_runs(rows)
     n_arms, rounds = int(rows["arm_count"].iloc[0]), int(rows["round"].max())
     hits = first_hits(without_broken(until_found(rows)), tau)

@@ -1,7 +1,4 @@
-"""Confidence of searches: GP-BUCB's intervals within a batch, EST's estimates of the maximum, and their widths.
-
-GP-BUCB: Desautels, Krause and Burdick, JMLR 2014. EST: Wang, Zhou and Jegelka, AISTATS 2016.
-"""
+"""Intervals of GP-BUCB (Desautels and others, JMLR 2014); estimates, widths of EST (Wang and others, AISTATS 2016)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

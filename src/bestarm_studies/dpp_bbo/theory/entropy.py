@@ -97,8 +97,7 @@ def entropy_rows(
     policy: BatchGP, problem: partial[CandidateArms], replications: int, *, seed: int = 0, workers: int = 1
 ) -> pd.DataFrame:
     """Return the terms of Theorem 3.4 in every batch of a search that samples its batches.
-    ``log_z`` is by the eigenvalues of the kernel, ``log_det`` of the sampled set: ``log_z - log_det`` has the mean
-    H."""
+    ``log_z`` is by the kernel's eigenvalues, ``log_det`` of the sampled set: ``log_z - log_det`` has the mean H."""
     k = policy.batch - 1
 
     def look(state: BatchGPState, part: CandidateArms) -> list[dict[str, Any]] | None:
@@ -153,8 +152,7 @@ def entropy_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
 
 
 def printed_bounds(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return by batch the mean regret so far, and the squared bound of Theorem 3.4 as printed, which can be negative.
-    Columns ``batch, regret, squared_bound``."""
+    """Return ``batch, regret, squared_bound``: mean regret so far, Theorem 3.4 as printed, which can be negative."""
     values = entropy_values(rows, "").set_index(["series", "x"])["value"]
     regret = rows.pivot(index="replication", columns="batch", values="regret").cumsum(axis=1).mean()
     batches = regret.index.to_numpy()

@@ -40,8 +40,7 @@ LEMMAS = {
 def confidence_misses(delta: float, n: int = 10**6) -> float:
     r"""Return at most how likely Lemma 6.1 is to fail in some round.
     That is :math:`\sum_tP(|f(x_t)-\mu_{t-1}(x_t)|>\zeta_t^{1/2}\sigma_{t-1}(x_t))` with the lemma's a = 6, each the
-    tail of a normal variable given the rewards before; those after the first n are bounded by :math:`e^{-\zeta_t/2}`.
-    """
+    tail of a normal variable given the rewards before; those after the n-th are bounded by :math:`e^{-\zeta_t/2}`."""
     tails = 2.0 * ndtr(-np.sqrt(zeta(np.arange(1, n + 1), delta, 6.0)))
     return float(tails.sum() + 6.0 * delta / (np.pi**2 * n))
 
@@ -79,8 +78,7 @@ class Batches:
     ``deviation`` is :math:`\sigma_{t-1,b}(x_{t,b})`, given the known rewards and the arms of the batch before it;
     ``regret`` :math:`r_{t,b}`; ``width`` :math:`\beta_t^{1/2}`, ``maximum`` the estimate of the maximum; ``error`` the
     largest :math:`|f-\mu_{t-1}|/(\beta_t^{1/2}\sigma_{t-1})` of an arm; ``repeated`` whether an arm occurs twice in the
-    batch; ``optimum_inside`` and ``next_inside`` whether the relevance region has the best arm, and the first arm of
-    the next batch."""
+    batch; ``optimum_inside``, ``next_inside`` whether the relevance region has the best and the next first arm."""
 
     deviation: list[FloatArray] = field(default_factory=list)
     regret: list[FloatArray] = field(default_factory=list)
@@ -135,8 +133,7 @@ def lemma_rows(
     ``lemma_6_4`` is the share of t < T and b > 1 with :math:`\sigma_t(x_{t+1,1})>\sigma_{t-1,b}(x_{t,b})`,
     ``section_3_2`` of batches with :math:`\sum_br_{t,b}>\sum_b\sigma_{t-1,b}^2`, and ``step`` of evaluations b > 1 with
     :math:`r_{t,b}>\eta^{1/2}\sigma_{t-1,b}(x_{t,b})`, where :math:`\eta^{1/2}` is :math:`2\beta_T^{1/2}` for UCB and
-    :math:`\beta_{t^*}^{1/2}+\zeta_{TB}^{1/2}` for EST. Other columns: ``site/pages/rows.md``. NaN where a search has no
-    such thing."""
+    :math:`\beta_{t^*}^{1/2}+\zeta_{TB}^{1/2}` for EST. Other columns, and what is NaN: ``site/pages/rows.md``."""
     functions = problem(replications=replications)
     calls = [
         joblib.delayed(_lemma_block)(series, policy, *part)

@@ -129,8 +129,7 @@ def constants_table(dimensions: Sequence[int], batch: int, rounds: int, n_arms: 
     r"""Return by dimension how much larger the bounds of GP-BUCB and B-EST are than those of DPP-MAX.
     Both have the same :math:`\gamma_{TB}`. What remains is :math:`C'\sqrt{8\beta_{TB}/(36\beta_T)}` for UCB, and for
     EST, with the same largest width and leaving out :math:`\zeta`, :math:`C'\sqrt{2/36}`: the proof of Lemma 6.2 needs
-    no more than 2. The regret of the first stage is left out, which favours GP-BUCB. ``log10_growth`` is that of the
-    paper's :math:`e^{d^d}`."""
+    no more than 2. The first stage is left out, which favours GP-BUCB. ``log10_growth``: of :math:`e^{d^d}`."""
     ucb = np.sqrt(8.0 * ucb_beta(n_arms, rounds * batch, delta) / (36.0 * ucb_beta(n_arms, rounds, delta)))
     ten = np.log(10.0)
     log_c = np.array([inflation_of(d) for d in dimensions]) / ten

@@ -131,8 +131,7 @@ def around_nominal(points: FloatArray) -> FloatArray:
 
 
 def nominal_rows(replications: int, n_points: int = 16384, *, seed: int = 0, workers: int = 1) -> pd.DataFrame:
-    """Return ``speed`` in metres a second, 0 after a fall, around the nominal gait, at points of a scrambled Sobol
-    sequence."""
+    """Return ``speed``, metres a second, 0 after a fall, around the nominal gait, at scrambled Sobol points."""
     return walks(replications, n_points, INPUTS, around_nominal, ("speed",), seed)
 
 

@@ -35,8 +35,7 @@ def pattern_rows(
     workers: int = 1,
 ) -> pd.DataFrame:
     """Return how far the model's mean lies from f, and from f smoothed by a box, after some evaluations.
-    Errors are root mean squares on 500 points after ``budgets`` evaluations; the box of ``width`` is cut at the
-    ends."""
+    Errors are root mean squares on 500 points after ``budgets`` evaluations; the box (``width``) is cut at the ends."""
     return of_all(_pattern_of, searches, conventions, workers, replications, seed, budgets, width)
 
 

@@ -43,9 +43,8 @@ def average_bound_rows(
 ) -> pd.DataFrame:
     r"""Return how far AVE-StoOO uses the bounds of Lemma 6 and of Theorem 3, at some budgets of one run.
     ``sizes``: S, one series each; ``budgets``: N, all in one run, whose rule does not know N. :math:`\delta(h)=c2^{-h}`
-    has the c that Assumption 3 needs for the function. ``optimality_share``: the largest :math:`(f^*-\bar
-    F)/3\delta(h)` of a divided cell for which :math:`3\delta(h)` is less than f varies; ``bound``: :math:`3\delta(h_N)`
-    of Theorem 3."""
+    has the c that Assumption 3 needs. ``optimality_share``: the largest :math:`(f^*-\bar F)/3\delta(h)` of a divided
+    cell for which :math:`3\delta(h)` is less than f varies; ``bound``: :math:`3\delta(h_N)` of Theorem 3."""
     found = [
         _bounds_used(problem(n_representatives=size), size, replications, seed, budgets, max_depth) for size in sizes
     ]

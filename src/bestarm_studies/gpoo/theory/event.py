@@ -38,8 +38,7 @@ class EventObserver(Observed):
     r"""GPOO under observation; it makes the same choices.
     It keeps the posterior of all cells down to depth :math:`h_{\max}+1`, the deepest that can be evaluated, and
     compares those down to :math:`h_{\max}` with the truth of ``problem`` in every round; no replication may stop before
-    another. ``largest_share``, shape (R,): largest :math:`|\mu-\bar F|/CI_t`; :math:`\xi_2` holds where it is at most
-    1."""
+    another. ``largest_share``, shape (R,): largest :math:`|\mu-\bar F|/CI_t`, at most 1 where :math:`\xi_2` holds."""
 
     policy: Gpoo
     problem: CellBandit
@@ -89,8 +88,7 @@ def event_rows(
     The scale of :math:`\delta` is the one that Assumption 3 needs for the steepest of the drawn functions.
     ``event_share``: the largest :math:`|\mu-\bar F|/CI_t`; ``optimality_share``: the largest :math:`(f^*-\bar
     F)/3\delta(h)` of a divided cell (Lemma 3) for which :math:`3\delta(h)` is less than f varies; ``draws_share``: the
-    largest :math:`T/(\beta_N\sigma^2/\delta(h)^2)` (Lemma 4). Shares of the lemmas are 0 where the event did not hold,
-    of which they say nothing."""
+    largest :math:`T/(\beta_N\sigma^2/\delta(h)^2)` (Lemma 4). The lemmas' shares are 0 where the event did not hold."""
     calls = [joblib.delayed(_event_rows)(series, *search, replications, seed) for series, search in searches.items()]
     return pd.concat(joblib.Parallel(n_jobs=max(1, min(workers, len(calls))))(calls), ignore_index=True)
 

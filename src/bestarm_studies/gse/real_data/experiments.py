@@ -17,8 +17,7 @@ def _table(
     exponential: tuple[float, dict[str, Any]],
     **settings: Any,
 ) -> Experiment:
-    """Return an experiment on a table: ``deltas`` are those of both forms of LinGapE; ``exponential`` has BayesGap's
-    length-scale, and the authors' settings."""
+    """Return an experiment: ``deltas`` of both LinGapE; ``exponential``: BayesGap's length-scale, authors' settings."""
     series = {
         **gse.unprojected(gse.LINEAR_GSE),
         **gse.keeping(gse.unprojected(gse.UNIFORM_AND_FWG)),

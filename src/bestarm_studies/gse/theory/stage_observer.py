@@ -1,7 +1,4 @@
-"""An observer of GSE: how uncertain each stage was, and where the best arm was lost.
-
-Of the paper: Section 4.2, Appendices A and B.
-"""
+"""An observer of GSE: how uncertain each stage was, where the best arm was lost (Section 4.2, Appendices A and B)."""
 
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -50,9 +47,8 @@ def uncertainties(
 @dataclass
 class ObservedStages(Observed):
     """GSE under observation on one instance with eight arms; no replication stops before another.
-    ``stages`` has for each stage ``alive``, whether the best arm was live before; ``lost``, whether the stage
-    eliminated it; ``live`` and ``estimates``, shape (R, K); ``difference`` and ``norm``, the largest squared norms of
-    :math:`x_i-x_1` and :math:`x_i`."""
+    ``stages`` has for each stage ``alive``, whether the best arm was live before; ``lost``, whether it was eliminated;
+    ``live``, ``estimates``, (R, K); ``difference``, ``norm``: largest squares of :math:`x_i-x_1` and :math:`x_i`."""
 
     columns: ClassVar[tuple[str, ...]] = (
         "difference",
@@ -91,8 +87,7 @@ class ObservedStages(Observed):
 
     def findings(self, replications: IntArray) -> pd.DataFrame:
         """Return for each run how uncertain its stages were, and whether each kept the best arm.
-        Over the stages in which the best arm was live; ``slope`` is 1 for linear rewards, ``lemma2_t`` the bound of
-        Lemma 2."""
+        While it was live; ``slope`` is 1 for linear rewards, ``lemma2_t`` the bound of Lemma 2."""
         gap, stages = gaps(self.problem), self.stages
         table: dict[str, Any] = {"replication": replications}
         for norm in ("difference", "norm"):

@@ -27,8 +27,7 @@ def hit_ratio_line(values: pd.DataFrame, series: str) -> str:
 
 def draw_rewards(axis: Axes, rows: pd.DataFrame, values: pd.DataFrame) -> Axes:
     """Draw the rewards of each drug: boxes, the patients of the first table as points, and the mean by its kind.
-    ``rows``: ``series, label, replication, patient, reward``, drugs from left to right; ``values``: statistics of the
-    same rows, among them ``mean``."""
+    ``rows``: ``series, label, replication, patient, reward``, drugs from left to right; ``values``: their ``mean``."""
     drugs = rows.drop_duplicates("series").set_index("series")["label"]
     sns.boxplot(
         data=rows,
@@ -85,8 +84,7 @@ def draw_separation(axis: Axes, gaps: pd.DataFrame, recorded: float) -> Axes:
 
 def reward_figure(rows: pd.DataFrame, values: pd.DataFrame, gaps: pd.DataFrame, *, title: str) -> Figure:
     """Return the figure: recorded rewards, simulated ones, and how far the two kinds of drugs lie apart.
-    ``rows``, ``values`` and ``gaps`` are of `reward_rows_of`, `reward_values` and `separation`, this of the simulated
-    tables."""
+    ``rows``, ``values``: of `reward_rows_of`, `reward_values`; ``gaps``: the `separation` of the simulated tables."""
     stand_in = " · stand-in data" if (rows["data"] == "stand-in").any() else ""
     figure = plt.figure(figsize=wide(1, 6.5))
     grid = figure.add_gridspec(3, 2, height_ratios=[1, 2.4, 2])

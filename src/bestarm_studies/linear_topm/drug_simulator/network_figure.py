@@ -22,8 +22,7 @@ CLOSEST = 0.85  # distance that two genes keep, in units of an edge
 
 def place_genes(edges: Sequence[Edge], *, width: float = 18.0, seed: int = 0) -> dict[str, tuple[float, float]]:
     """Return a place for every gene with an edge: near its neighbours, components side by side.
-    A component minimises its stress by majorisation, then moves overlapping genes apart; components fill rows of a
-    width."""
+    A component minimises its stress by majorisation, then moves overlapping genes apart; rows have a ``width``."""
     genes = sorted({gene for edge in edges for gene in edge[:2]})
     index = {gene: i for i, gene in enumerate(genes)}
     ends = np.array([[index[edge.regulator], index[edge.gene]] for edge in edges]).T

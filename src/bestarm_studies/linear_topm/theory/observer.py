@@ -105,8 +105,7 @@ def lemma_2_fails(
 ) -> bool:
     r"""Return whether Lemma 2 as printed is false for some arm and some difference of two arms.
     It says :math:`\|y\|_{V^{-1}} \leq \|y\| / \sqrt{N_a \|x_a\|^2 + \lambda}` for every arm a and every y, so the arm
-    with the largest :math:`N_a \|x_a\|^2` decides. ``lengths`` holds :math:`\|x_a\|` and ``differences``
-    :math:`\|x_i - x_j\|`."""
+    with the largest :math:`N_a \|x_a\|^2` decides. ``lengths`` are :math:`\|x_a\|`, ``differences`` of two arms."""
     # the largest N_a |x_a|^2
     information = 0.0
     for a in range(len(pulls)):
@@ -228,9 +227,8 @@ class MonitoredState(GifaState):
 
 
 class GifaObserver(Observed):
-    """A gap-index focused algorithm under observation.
-    Its choices and ties are those that ``policy`` makes unobserved. Raises ValueError if means differ between
-    replications."""
+    """A gap-index focused algorithm under observation; it chooses as ``policy`` does unobserved, ties as well.
+    Raises ValueError if means differ between replications."""
 
     columns: ClassVar[tuple[str, ...]] = tuple(FINDINGS)
 

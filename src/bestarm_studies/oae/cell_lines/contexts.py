@@ -4,8 +4,7 @@ DepMap Public 26Q1 (depmap.org) gives the mean effect of every gene's knock-out 
 outside it, negative where cells need the gene. A group's **own part** is :math:`y_{ig}`, the mean effect of gene i
 outside group g minus that in g, positive where the group needs the gene more than other lines do; the largest own part
 is searched: such a gene is what harms these tumours and spares other cells. Groups share lines (a line with an APC
-mutation belongs to the WNT pathway, too), so that some groups tell nearly everything of another. Real data, and not the
-paper's: no claim about CMAP rests on it.
+mutation belongs to the WNT pathway, too): some tell nearly everything of another. No claim about CMAP rests on it.
 """
 
 from typing import NamedTuple

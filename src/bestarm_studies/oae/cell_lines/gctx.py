@@ -1,8 +1,7 @@
 """Reader of parts of a GCTX file: some signatures, some genes.
 
-GCTX (Enache and others, Bioinformatics 35, 2019) is HDF5 with one matrix, ``/0/DATA/0/matrix``, a row of it for each
-signature (a column of the table) and a column for each gene, and the names of both, ``/0/META/COL/id`` and
-``/0/META/ROW/id``.
+GCTX (Enache and others, Bioinformatics 35, 2019) is HDF5 with one matrix, a row of it for each signature (a column of
+the table) and a column for each gene, and the names of both.
 """
 
 from collections.abc import Sequence

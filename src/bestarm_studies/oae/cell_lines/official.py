@@ -3,8 +3,7 @@
 Three files are wanted, in ``data/raw/l1000`` or in ``l1000`` of the folder that ``$BESTARM_DATA`` names: the level-5
 matrix (about 23 GB, unpacked) and the tables of its signatures and genes. They are not in the registry: no copy was at
 hand to record a checksum of, and files of this size are not fetched without being asked for. Source: Subramanian and
-others, "A next generation connectivity map: L1000 platform and the first 1,000,000 profiles", Cell 171, 2017. Of the
-paper: Section 5.
+others, "A next generation connectivity map: L1000 platform and the first 1,000,000 profiles", Cell 171, 2017.
 """
 
 import hashlib

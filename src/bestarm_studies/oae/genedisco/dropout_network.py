@@ -3,8 +3,7 @@ r"""Networks of one hidden layer with Monte Carlo dropout, one for each replicat
 The network is :math:`f(x)=b_2+\sum_j w_j\max(0,2m_j(W x+b_1)_j)` with random bits :math:`m_j`: dropout of one half acts
 on the output of the first layer, before the nonlinearity (Gal and Ghahramani, ICML 2016). It is trained with dropout by
 Adam on the squared error, until the training loss has not fallen for some epochs; the parameters of the lowest loss are
-kept. Predictions draw the bits anew: the first layer is the same in all passes of an arm, so that a pass is a sum over
-the bits of one word.
+kept. Predictions draw the bits anew: the first layer is the same in all passes of an arm, a pass the sum over a word.
 """
 
 from dataclasses import dataclass
@@ -239,10 +238,9 @@ def fit_dropout_networks(
     key: np.uint64,
     names: IntArray,
 ) -> tuple[Networks, IntArray]:
-    """Train one network for each replication; return the parameters of the lowest training loss, and epochs, shape
-    (R,). ``features`` are those of all arms, shape (n_arms, d); of row r of ``arms`` and ``targets``, shape (R, n), the
-    first ``n_observed[r]`` count. ``names``, shape (R, 2), are replication and number of each network: equal names draw
-    equal numbers."""
+    """Train one network for each replication; return the parameters of the lowest training loss, and epochs, (R,).
+    ``features`` are those of all arms, (n_arms, d); of row r of ``arms`` and ``targets``, (R, n), the first
+    ``n_observed[r]`` count. Equal ``names``, (R, 2), replication and number of a network, draw equal numbers."""
     if (n_observed < 1).any():
         raise ValueError(f"every replication needs at least one observation, got {int(n_observed.min())}.")
     d, hidden = features.shape[1], training.hidden

@@ -186,10 +186,9 @@ METRICS = (hit_ratio, recall_one_split, recall_two_splits, precision, recall_ris
 
 
 def chance_law(n_genes: int, acquired: int, *, splits: int) -> Any:
-    """Return the law of the number of hits among ``acquired`` genes chosen at random from the pool, of ``n_genes`` in
-    all. With one split they are a random part of the pool. With two the chosen genes are a random part of all genes,
-    seen from the hit list, since both pools are drawn independently. Hypergeometric; over `hit_count` it is that of the
-    hit ratio."""
+    """Return the law of the hits among ``acquired`` genes chosen at random from the pool, of ``n_genes`` in all.
+    Hypergeometric: with one split they are a random part of the pool, with two, seen from the hit list, of all genes,
+    since both pools are drawn independently. Over `hit_count` it is that of the hit ratio."""
     if splits not in (1, 2):
         raise ValueError(f"splits must be 1 or 2, got {splits}.")
     pool = n_genes - int(SET_ASIDE * n_genes)

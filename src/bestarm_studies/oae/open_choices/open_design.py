@@ -58,9 +58,8 @@ def open_landscape(
     name: str, hole: str = "interval", hills: str = "right", width: float = 1.0, scale: float = 1.0, seed: int = 0
 ) -> OpenLandscape:
     """Return one of the four landscapes, drawn otherwise.
-    ``hills``: which of the four is the highest ("right", "inner"), or that the others are nearly as high ("rivals");
-    ``width``: a factor, of the one hill, too; others are as of `landscape`. Raises ValueError for an unknown name, hole
-    or drawing, or hills without width."""
+    ``hills``: which of the four is the highest ("right", "inner"), or that the others are nearly as high ("rivals"), an
+    unknown one a ValueError; ``width``: a factor, of the one hill, too; others, and errors, are as of `landscape`."""
     if hills not in HILLS:
         raise ValueError(f"hills must be one of {', '.join(HILLS)}, got {hills!r}.")
     plain = landscape(name, hole=hole, width=width, scale=scale, seed=seed)
@@ -80,9 +79,8 @@ def open_landscape(
 
 @dataclass(frozen=True)
 class Choice:
-    """Something that the paper leaves open.
-    ``levels``: words to values, first that of the other notebooks; ``of_problem``: whether the landscape has the
-    setting."""
+    """Something that the paper leaves open: ``levels``, words to values, begin with that of the other notebooks;
+    ``of_problem``: whether the landscape has the setting."""
 
     words: str
     levels: Mapping[str, Any]

@@ -1,7 +1,4 @@
-"""The course of a search by MeanOpt on a line: its model, the arms it has pulled, and the hills it has seen.
-
-Of the paper: Figure 7.
-"""
+"""The course of a search by MeanOpt on a line: its model, the arms it has pulled, the hills it has seen (Figure 7)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,4 @@
-"""Theorem 4.1 and Proposition D.4: regret of linear batch searches, with an exact and a wrong model, and large widths.
-
-Of the paper: Section 4.3, Theorem 4.1, Proposition D.4.
-"""
+"""Theorem 4.1 and Proposition D.4: regret of linear batch searches, with exact and with wrong models, large widths."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -162,8 +159,7 @@ def linear_burn_in(test: Test, tables: Rows) -> Decision:
 
 def wide_counts(rows: pd.DataFrame) -> pd.DataFrame:
     r"""Return the pulls at which plausible functions differed by more than :math:`\epsilon`, a row for each of them.
-    ``low`` and ``high`` bound the eluder dimension; ``ratio`` is that of ``wide`` to b times ``low``. Policies that
-    keep no basis have no rows."""
+    ``low`` and ``high`` bound the eluder dimension; ``ratio`` is ``wide`` over b ``low``. Without a basis, no rows."""
     run = ["instance", "series", "n_features", "batch", "replication"]
     frames = []
     for name in [str(c) for c in rows if str(c).startswith("wide_")]:

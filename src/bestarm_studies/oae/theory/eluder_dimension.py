@@ -64,8 +64,7 @@ def least_independent(
 
 def independent_sequence(x: FloatArray, epsilon: float) -> IntArray:
     r"""Return a sequence of arms, each :math:`\epsilon`-independent of those before it, next that of smallest width.
-    ``x`` has shape (n_arms, d). The length is at most the eluder dimension (Definition D.2). A small width takes little
-    from what the next arms may differ by."""
+    ``x``: (n_arms, d). Its length is at most the eluder dimension. A small width takes little from later arms."""
     gram, live = np.zeros((x.shape[1], x.shape[1])), np.ones(len(x), dtype=np.bool_)
     sequence: list[int] = []
     while True:

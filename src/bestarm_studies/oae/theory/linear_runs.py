@@ -170,8 +170,7 @@ class RegretObserver(Observed):
 
 def largest_promise(centre: FloatArray, widths: FloatArray, state: BatchState, size: int) -> FloatArray:
     r"""Return the largest :math:`\hat\theta^\top s+\|Ms\|` of any batch of available arms, by enumeration, shape (R,).
-    ``centre`` (R, d) and ``widths`` (R, d, d) are the plausible parameters, see
-    `bestarm.policies.linear.linear_batches`."""
+    Plausible parameters: ``centre`` (R, d), ``widths`` (R, d, d), see `bestarm.policies.linear.linear_batches`."""
     batches = np.array(list(combinations(range(state.available.shape[1]), size)))
     sums = state.features[state.feature_set][:, batches].sum(axis=2)
     wide = sums @ widths.swapaxes(1, 2)

@@ -26,9 +26,8 @@ from bestarm_studies.oae.theory.linear_runs import (
 def bonuses(x: FloatArray, queried: IntArray, optimism: float) -> FloatArray:
     r"""Return what a regularised linear model with intercept adds to its fit, shape (R, n_arms).
     The minimiser of :math:`\frac1n\sum(f(a)-y)^2-\lambda\frac1{|U|}\sum_Uf` is least squares plus
-    :math:`\frac\lambda2[1+n(a-\bar x)^\top S^{-1}(\mu_U-\bar x)]`, with mean and scatter of the n arms queried, shape
-    (R, n), at least d + 1 in general position, and the mean :math:`\mu_U` of the others; ``optimism`` is
-    :math:`\lambda`."""
+    :math:`\frac\lambda2[1+n(a-\bar x)^\top S^{-1}(\mu_U-\bar x)]`, with mean and scatter of the n arms queried, (R, n),
+    at least d + 1 in general position, and the mean :math:`\mu_U` of the others; :math:`\lambda` is ``optimism``."""
     n_arms, n = x.shape[1], queried.shape[1]
     seen = np.take_along_axis(x, queried[:, :, None], axis=1)
     mean = seen.mean(axis=1, keepdims=True)
@@ -127,8 +126,7 @@ def optimism_rows(
 
 def linear_optimism(test: Test, tables: Rows) -> Decision:
     """Check that the constrained model promises at least what the best batch is worth, or that a bonus is one.
-    ``model`` is "constrained", Lemma D.3, or "regularised": the model with a regulariser, whose bonus may be negative.
-    """
+    ``model``: "constrained", Lemma D.3, or "regularised", with a regulariser, whose bonus may be negative."""
     rows = rows_as_written(test, tables)
     if test.get("model", "constrained") == "regularised":
         mine = rows[rows["check"] == "bonus"]

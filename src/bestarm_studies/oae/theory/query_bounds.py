@@ -31,8 +31,7 @@ def linear_queries(coordinates: FloatArray, epsilon: float) -> dict[str, IntArra
     both the mean is that of the worst case. ``Mixing, norm known`` knows that :math:`|\theta|=1`, as under the law of
     the lemma's proof. It queries :math:`(s/k)\hat g+\sqrt{1-s^2/k^2}\,u` with its guess and a fresh direction: among
     all mixtures this has the best chance. It succeeds if :math:`s^2+z^2\geq k^2` for the new coordinate z > 0; for z <
-    0 the next query, the guess, does. Directions of the first two that happen to be good enough do not count as
-    success."""
+    0 the next query, the guess, does. Directions of the first two that happen to be good enough do not count."""
     d, target = coordinates.shape[1], (1.0 - epsilon) ** 2
     reached = np.cumsum(coordinates**2, axis=1) >= target
     reached[:, -1] = True  # up to rounding

@@ -133,9 +133,8 @@ def found_values(
     rows: pd.DataFrame, groups: Sequence[str], profile: str, plain: Mapping[str, str] | None = None
 ) -> pd.DataFrame:
     """Return the statistics `FOUND`, or `FOUND_BESIDE_PLAIN`, of each batch, x, over whole runs; ``groups`` are panels.
-    Differences are from Greedy, or from the form that ``plain`` names for each series, by run and batch; 95%
-    t-intervals over runs. Random batches are their exact law: they find the share of all genes that they try, and earn
-    nothing in the mean."""
+    Differences are from Greedy, or the form that ``plain`` names for a series, by run and batch; 95% t-intervals over
+    runs. Random batches are their exact law: they find the share of genes that they try, and earn 0 in the mean."""
     frames, kinds = [], FOUND if plain is None else FOUND_BESIDE_PLAIN
     for group in [name for name in groups if (rows["name"] == name).any()]:
         own = with_top_share(without_broken(rows[rows["name"] == group]))

@@ -10,9 +10,8 @@ from bestarm_studies.oae.first_hits import until_found
 
 def divergence_values(sets: Mapping[str, pd.DataFrame], profile: str) -> pd.DataFrame:
     """Return which share of the fits had outputs beyond 10^4, in how many runs, and when the last of them was.
-    Rounds of all runs count, each until it has found an arm of the smallest quantile. Statistics ``share of fits``,
-    ``runs`` and ``last round``, the batches before the last of them; x is missing, n the number of fits (of rounds,
-    where several networks are fitted in one)."""
+    Runs count until they have found an arm of the smallest quantile. Statistics ``share of fits``, ``runs`` and ``last
+    round``, batches before the last; no x; n fits, or rounds, where several networks are fitted in one."""
     fits = pd.concat([until_found(rows).assign(panel=name) for name, rows in sets.items()], ignore_index=True)
     fits = fits[(fits["round"] > 1) & fits["diverged"].notna() & (fits["series"] != "RandomBatch")]
     beyond = fits["diverged"] > 0
