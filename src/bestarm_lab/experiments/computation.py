@@ -74,6 +74,23 @@ class Computation:
         return [Part(digest(made_of), code, {}, n, n, partial(_compute_rows, self.rows.func, settings, seed, workers))]
 
 
+def computed(
+    title: str,
+    runs: int,
+    rows: Callable[..., pd.DataFrame],
+    /,
+    *,
+    few: int = 2,
+    smoke: Mapping[str, Any] | None = None,
+    data_files: Sequence[str] = (),
+    **settings: Any,
+) -> Computation:
+    """Return a computation of so many runs, at the smoke scale at most ``few`` of them, with other settings there."""
+    profiles: dict[Profile, dict[str, Any]] = {"smoke": {"replications": min(runs, few), **(smoke or {})}}
+    profiles["laptop"] = {"replications": runs}
+    return Computation(title, partial(rows, **settings), profiles, data_files)
+
+
 def _compute_rows(
     function: Callable[..., pd.DataFrame], settings: dict[str, Any], seed: int, workers: int, start: int, stop: int
 ) -> pd.DataFrame:

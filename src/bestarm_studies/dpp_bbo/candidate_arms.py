@@ -1,6 +1,7 @@
 """Finitely many candidates of a function whose maximum is known beyond them, and the regret of a recommendation."""
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -40,6 +41,9 @@ class CandidateArms(NoiselessArms):
                 "make the instance with more replications."
             )
         return super().take(rows)
+
+
+Maker = partial[CandidateArms]  # makes candidates for so many replications
 
 
 def candidate_regret(problem: Any, recommended: IntArray) -> FloatArray:

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.scale import Profile, Scale
 from bestarm_lab.experiments.series import name_of_change
@@ -75,12 +74,3 @@ def with_known(name: str, objective: str, *problem: partial[Any]) -> dict[str, E
         series |= region_searches(given, ("UNIFORM",))
         found[f"frozen_{name}_b{batch}"] = search(title, series, *problem, every=2)
     return found
-
-
-def computed(title: str, runs: int, rows: Any, *, smoke: dict[str, Any] | None = None, **settings: Any) -> Computation:
-    """Return a computation of so many runs, at most two of them at the smoke scale."""
-    profiles: dict[Profile, dict[str, Any]] = {
-        "smoke": {"replications": min(runs, 2)} | (smoke or {}),
-        "laptop": {"replications": runs},
-    }
-    return Computation(title, partial(rows, **settings), profiles)

@@ -5,11 +5,11 @@ from functools import partial
 from typing import Any
 
 from bestarm.policies.cells.gpoo import Gpoo
-from bestarm_lab.experiments.computation import Computation
+from bestarm_lab.experiments import computation
 from bestarm_lab.experiments.experiment import Convention, Experiment, Metric
 from bestarm_lab.experiments.scale import Profile, Scale
 from bestarm_lab.metrics import aggregated_regret, cell_regret, centre_regret, depth, distance_to_optimum, off_peak
-from bestarm_studies.gpoo.functions import DesignedBandit, reward_function
+from bestarm_studies.gpoo.functions import Maker, reward_function
 from bestarm_studies.gpoo.series import BUDGET
 from bestarm_studies.gpoo.trees import Searches
 
@@ -20,6 +20,7 @@ BOTH: tuple[Convention, ...] = ("as_written", "as_coded")
 CURVE: tuple[Metric, ...] = (aggregated_regret, centre_regret, cell_regret, depth, distance_to_optimum, off_peak)
 EFFECT: tuple[Metric, ...] = (aggregated_regret, cell_regret, depth, off_peak)
 F1, F2, F3 = (partial(reward_function, name=name) for name in ("f1", "f2", "f3"))
+computed = partial(computation.computed, few=3)
 
 
 def search(
@@ -53,16 +54,7 @@ def of_each(stem: str, title: str, problems: Sequence[partial[Any]], *given: Any
     return found
 
 
-def computed(title: str, runs: int, rows: Any, **settings: Any) -> Computation:
-    """Return a computation of so many runs, at most three of them at the smoke scale."""
-    profiles: dict[Profile, dict[str, int]] = {
-        "smoke": {"replications": min(runs, 3)},
-        "laptop": {"replications": runs},
-    }
-    return Computation(title, partial(rows, **settings), profiles)
-
-
-def two_feedbacks(problem: partial[DesignedBandit]) -> Searches:
+def two_feedbacks(problem: Maker) -> Searches:
     """Return GPOO's searches of one function with single and with average feedback."""
     policy = Gpoo("GPOO", BUDGET)
     return {"GPOO (S = 1)": (policy, problem), "GPOO (S = 10)": (policy, partial(problem, n_representatives=10))}

@@ -1,6 +1,7 @@
 """Reward functions of the GPOO paper (Appendix E), one of two dimensions, and draws from the prior."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -109,6 +110,9 @@ class DesignedBandit(CellBandit):
         changes = {"lengthscale": 0.1} if self.design.name == "f1" else {"n_regions": 9}
         design = replace(self.design, **changes)
         return replace(self, function=design.function(), design=design)
+
+
+Maker = partial[DesignedBandit]  # `reward_function` with its name and settings
 
 
 def reward_function(

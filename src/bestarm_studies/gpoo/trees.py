@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import joblib
@@ -16,10 +15,10 @@ from bestarm.policies.cells.gpoo import Gpoo
 from bestarm_lab.experiments.observed import Seen, watched
 from bestarm_lab.figures.values import as_values
 from bestarm_studies.gpoo.cell_bandit import CellBandit
-from bestarm_studies.gpoo.functions import DesignedBandit
+from bestarm_studies.gpoo.functions import Maker
 
 N_POINTS = 401  # where the posterior of f is written down
-Searches = Mapping[str, tuple[Gpoo, partial[DesignedBandit]]]
+Searches = Mapping[str, tuple[Gpoo, Maker]]
 _DRAWS = (
     ("not evaluated", "#4A90D9", "o"),
     ("evaluated once", "#009E73", "s"),
@@ -139,9 +138,7 @@ def tree_rows(
     )
 
 
-def _trees_of(
-    search: Search, replications: Sequence[int], seed: int, rounds: Sequence[int], posterior: bool
-) -> pd.DataFrame:
+def _trees_of(search: Search, replications: range, seed: int, rounds: Sequence[int], posterior: bool) -> pd.DataFrame:
     def look(state: Any, problem: CellBandit) -> pd.DataFrame | None:
         if int(state.n_rounds[0]) + 1 not in rounds:
             return None

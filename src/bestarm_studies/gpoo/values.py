@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
+from bestarm_lab.claims.cells import Rows
 from bestarm_lab.figures.values import as_values, mean_interval, summarise, text_table
 from bestarm_studies.gpoo.cell_bandit import CellBandit
 
@@ -26,9 +27,7 @@ def function_values(problem: CellBandit, panel: str, convention: str, profile: s
     return as_values(found, panel=panel, series="f", convention=convention, profile=profile)
 
 
-def regret_values(
-    rows: Mapping[str, pd.DataFrame], profile: str, metrics: Mapping[str, str] | None = None
-) -> pd.DataFrame:
+def regret_values(rows: Rows, profile: str, metrics: Mapping[str, str] | None = None) -> pd.DataFrame:
     """Return mean and standard deviation of a regret over budgets, one panel for each frame of rows.
     ``metrics`` maps panels to columns; by default every panel shows the aggregated regret."""
     found = []
@@ -45,10 +44,7 @@ def regret_table(values: pd.DataFrame, budgets: Sequence[int]) -> pd.DataFrame:
 
 
 def difference_values(
-    rows: Mapping[str, pd.DataFrame],
-    lines: Mapping[str, tuple[str, str]],
-    profile: str,
-    metrics: Mapping[str, str] | None = None,
+    rows: Rows, lines: Mapping[str, tuple[str, str]], profile: str, metrics: Mapping[str, str] | None = None
 ) -> pd.DataFrame:
     """Return paired differences of mean regret at every budget, with 95% intervals, one panel for each frame of rows.
     ``lines``: series to (left, right), left out where a convention lacks one; ``metrics``: as of `regret_values`."""

@@ -32,12 +32,10 @@ def _sixteen(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[rows["n_arms"] == 16].drop(columns="n_arms").assign(gap=1.0)
 
 
-def _changed(
-    words: str, change: str, series: str, experiments: Mapping[str, str], beside: Collection[str]
-) -> OpenChoice:
+def _changed(words: str, change: str, series: str, others: Mapping[str, str], beside: Collection[str]) -> OpenChoice:
     """Return a choice of one algorithm, and the algorithms that do not depend on it."""
     names = {series: name_of_change(series, change)}
-    return OpenChoice(words, {old: Substitution(new, names, beside, same="budget") for old, new in experiments.items()})
+    return OpenChoice(words, {old: Substitution(new, names, beside, same="budget") for old, new in others.items()})
 
 
 def _ties() -> OpenChoice:

@@ -75,9 +75,7 @@ def classic_series(**settings: Any) -> dict[str, Gifa]:
     return named_algorithms(*CLASSIC, n_best=2, **settings)
 
 
-def with_changes(
-    name: str, policy: Any, changes: Mapping[str, Mapping[str, Any]], *, coded: bool = True
-) -> dict[str, Any]:
+def with_changes(name: str, policy: Any, changes: dict[str, dict[str, Any]], *, coded: bool = True) -> dict[str, Any]:
     """Return an algorithm, one series for each change of it alone, and last, if asked for, all of the authors' code."""
     found = one_change(name, policy, changes)
     return found | {name_of_change(name, "as coded"): policy.as_coded()} if coded else found

@@ -1,7 +1,7 @@
 """Pure exploration beside greedy maximisation."""
 
+from bestarm_lab.experiments.computation import computed
 from bestarm_studies.dpp_bbo.batches.laws import exploration_rows
-from bestarm_studies.dpp_bbo.experiments import computed
 from bestarm_studies.dpp_bbo.gp_draws import FUNCTIONS
 from bestarm_studies.dpp_bbo.series import EXPLORES
 

@@ -1,7 +1,6 @@
 """Laws of batches: determinants of sets, how many arms of a sample M chooses, distances of chains, pure exploration."""
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from bestarm_lab.experiments.observed import watched
 from bestarm_lab.figures.styles import DOTS_AND_DASHES, Style
 from bestarm_lab.figures.values import QUANTILES, as_values
 from bestarm_studies.dpp_bbo import k_dpp_laws
-from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
+from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms, Maker
 from bestarm_studies.dpp_bbo.moments import dpp_kernel, hallucinated, relevance_regions
 from bestarm_studies.dpp_bbo.values import ROUNDING
 
@@ -80,7 +79,7 @@ def chain_values(kernel: FloatArray, k: int, n_steps: Mapping[Chain, int], profi
 
 
 def exploration_rows(
-    policy: BatchGP, problem: partial[CandidateArms], replications: int, *, seed: int = 0, workers: int = 1
+    policy: BatchGP, problem: Maker, replications: int, *, seed: int = 0, workers: int = 1
 ) -> pd.DataFrame:
     r"""Return, for each batch of pure exploration, whether its arms are those of greedy maximisation.
     The DPP kernel is formed from the prior, and has :math:`1+\sigma_{t-1}^2/\sigma^2` as the gain of an arm.

@@ -23,7 +23,7 @@ from bestarm_lab.experiments.observed import watched
 from bestarm_lab.figures.figures import line_panels, runs_text
 from bestarm_lab.figures.styles import DOTS, Style
 from bestarm_lab.figures.values import summarise
-from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
+from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms, Maker
 from bestarm_studies.dpp_bbo.gp_draws import BLOCK, blocks, kernel_root
 from bestarm_studies.dpp_bbo.moments import before_batch, hallucinated
 from bestarm_studies.dpp_bbo.theory.information import stacked, ucb_beta
@@ -92,12 +92,7 @@ class BatchIntervals(Observed):
 
 
 def coverage_rows(
-    problem: partial[CandidateArms],
-    replications: int,
-    searches: Mapping[int, BatchGP],
-    *,
-    seed: int = 0,
-    workers: int = 1,
+    problem: Maker, replications: int, searches: Mapping[int, BatchGP], *, seed: int = 0, workers: int = 1
 ) -> pd.DataFrame:
     """Return how often GP-BUCB's intervals miss f, by position in the batch, beside those with rewards at once."""
     functions = problem(replications=replications)
@@ -115,7 +110,7 @@ def coverage_rows(
 
 def maximum_rows(
     policy: BatchGP,
-    problem: partial[CandidateArms],
+    problem: Maker,
     replications: int,
     batches: Sequence[int],
     n_draws: int,

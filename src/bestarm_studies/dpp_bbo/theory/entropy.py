@@ -1,7 +1,6 @@
 r"""Theorem 3.4: entropies of k-DPPs, on sets small enough to enumerate and in runs, and the bracket of its bound."""
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_lab.experiments.observed import watched
 from bestarm_lab.figures.values import as_values, summarise
-from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
+from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms, Maker
 from bestarm_studies.dpp_bbo.gp_draws import BLOCK, batch_kernel
 from bestarm_studies.dpp_bbo.k_dpp_laws import log_determinants, subset_law
 from bestarm_studies.dpp_bbo.moments import dpp_kernel, hallucinated, relevance_regions
@@ -94,7 +93,7 @@ def set_rows(
 
 
 def entropy_rows(
-    policy: BatchGP, problem: partial[CandidateArms], replications: int, *, seed: int = 0, workers: int = 1
+    policy: BatchGP, problem: Maker, replications: int, *, seed: int = 0, workers: int = 1
 ) -> pd.DataFrame:
     """Return the terms of Theorem 3.4 in every batch of a search that samples its batches.
     ``log_z`` is by the kernel's eigenvalues, ``log_det`` of the sampled set: ``log_z - log_det`` has the mean H."""

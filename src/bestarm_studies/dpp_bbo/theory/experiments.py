@@ -3,10 +3,10 @@
 from functools import partial
 
 from bestarm.policies.gaussian.batch_gp import b_est, gp_bucb
-from bestarm_lab.experiments.computation import Computation
+from bestarm_lab.experiments.computation import Computation, computed
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.scale import Scale
-from bestarm_studies.dpp_bbo.experiments import computed, search
+from bestarm_studies.dpp_bbo.experiments import search
 from bestarm_studies.dpp_bbo.gp_draws import DRAWN, FUNCTIONS
 from bestarm_studies.dpp_bbo.series import DRAW_ROUNDS, EXPLORES, KNOWN, on_draws, sequential
 from bestarm_studies.dpp_bbo.theory.confidence import coverage_rows, maximum_rows

@@ -6,7 +6,7 @@ Fisher, Mathematical Programming 1978.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -24,7 +24,7 @@ from bestarm_lab.experiments.observed import watched
 from bestarm_lab.figures.figures import WIDTH, draw_lines, headed, legend_below, wide
 from bestarm_lab.figures.styles import DOTS, Style
 from bestarm_lab.figures.values import as_values
-from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
+from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms, Maker
 from bestarm_studies.dpp_bbo.gp_draws import DRAWN, FUNCTIONS, kernel_matrix
 from bestarm_studies.dpp_bbo.moments import dpp_kernel, hallucinated
 from bestarm_studies.dpp_bbo.values import ROUNDING
@@ -175,7 +175,7 @@ def information_rate(test: Test) -> Decision:
 
 
 def chain_rule_rows(
-    policy: BatchGP, problem: partial[CandidateArms], replications: int, *, seed: int = 0, workers: int = 1
+    policy: BatchGP, problem: Maker, replications: int, *, seed: int = 0, workers: int = 1
 ) -> pd.DataFrame:
     r"""Return how far sums of :math:`\log(1+\sigma_{t-1,b}^2/\sigma^2)` are from log determinants, batch by batch."""
     functions, generator = problem(replications=replications), np.random.default_rng(0)

@@ -2,7 +2,6 @@ r"""Lemmas 6.1 to 6.7 and the steps of Section 3.2: on independent arms, and in 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 import joblib
 import matplotlib.pyplot as plt
@@ -23,7 +22,7 @@ from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_lab.figures.figures import draw_quantiles, headed, runs_text, wide
 from bestarm_lab.figures.values import QUANTILES, as_values, summarise
-from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
+from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms, Maker
 from bestarm_studies.dpp_bbo.gp_draws import blocks
 from bestarm_studies.dpp_bbo.moments import before_batch, hallucinated, relevance_regions
 from bestarm_studies.dpp_bbo.theory.information import ucb_beta, zeta
@@ -122,12 +121,7 @@ def watch(policy: BatchGP, problem: CandidateArms, streams: Streams) -> tuple[Ba
 
 
 def lemma_rows(
-    searches: Mapping[str, BatchGP],
-    problem: partial[CandidateArms],
-    replications: int,
-    *,
-    seed: int = 0,
-    workers: int = 1,
+    searches: Mapping[str, BatchGP], problem: Maker, replications: int, *, seed: int = 0, workers: int = 1
 ) -> pd.DataFrame:
     r"""Return, for each run on a draw of the model, whether the statements of the analysis held.
     ``lemma_6_4`` is the share of t < T and b > 1 with :math:`\sigma_t(x_{t+1,1})>\sigma_{t-1,b}(x_{t,b})`,

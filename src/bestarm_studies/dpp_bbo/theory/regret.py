@@ -24,7 +24,7 @@ from bestarm_lab.claims.verdicts import Decision
 from bestarm_lab.figures.figures import line_panels, runs_text
 from bestarm_lab.figures.styles import DOTS, Style
 from bestarm_lab.figures.values import as_values, summarise
-from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms
+from bestarm_studies.dpp_bbo.candidate_arms import Maker
 from bestarm_studies.dpp_bbo.gp_draws import FUNCTIONS, blocks, kernel_matrix
 from bestarm_studies.dpp_bbo.theory.information import (
     BATCH,
@@ -53,13 +53,7 @@ TERM_STYLES = {
 
 
 def two_stage_rows(
-    searches: Sequence[BatchGP],
-    problem: partial[CandidateArms],
-    replications: int,
-    level: float,
-    *,
-    seed: int = 0,
-    workers: int = 1,
+    searches: Sequence[BatchGP], problem: Maker, replications: int, level: float, *, seed: int = 0, workers: int = 1
 ) -> pd.DataFrame:
     """Return the full cumulative regret of searches after a first stage as long as the theorem needs it.
     The first stage evaluates arms of largest variance, in batches, until B - 1 more can tell at most ``level`` of

@@ -10,14 +10,13 @@ sensitivity of what is concluded on the other reading, which decides no claim of
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from bestarm.interface import FloatArray
 from bestarm.problems.box import unit_points
-from bestarm_lab.experiments.computation import Computation
+from bestarm_lab.experiments.computation import Computation, computed
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_objectives.walker.walking import BEST_SPEED, COEFFICIENTS, NOMINAL, walking_speeds
 from bestarm_studies.dpp_bbo.candidate_arms import CandidateArms, stored_table
@@ -156,16 +155,10 @@ def stand_in_nominal_instance(
 
 
 ROBOT = (partial(walker_instance, n_arms=2048), partial(stand_in_walker_instance))
-
-
-def _walks(title: str, rows: Any) -> Computation:
-    few = {"replications": 1, "n_points": 64}
-    return Computation(title, partial(rows, n_points=16384), {"smoke": few, "laptop": {"replications": 1}})
-
-
+_FEW = {"n_points": 64}
 EXPERIMENTS: dict[str, Experiment | Computation] = {
-    TABLE: _walks("Walks of the biped", walker_rows),
-    NOMINAL_TABLE: _walks("Walks of the biped around a gait", nominal_rows),
+    TABLE: computed("Walks of the biped", 1, walker_rows, smoke=_FEW, n_points=16384),
+    NOMINAL_TABLE: computed("Walks of the biped around a gait", 1, nominal_rows, smoke=_FEW, n_points=16384),
     **panels("Figure 2", "fig2_robot", "robot", *ROBOT, paper=with_candidates(400)),
     **with_zero_mean("fig2_robot", "robot", *ROBOT),
     **with_known("robot", "robot", *ROBOT),
@@ -178,9 +171,5 @@ EXPERIMENTS: dict[str, Experiment | Computation] = {
         )
         for batch in (5, 10)
     },
-    "slopes": Computation(
-        "Slopes of the objectives",
-        partial(slope_rows),
-        profiles={"smoke": {"replications": 4}, "laptop": {"replications": 500}},
-    ),
+    "slopes": computed("Slopes of the objectives", 500, slope_rows, few=4),
 }

@@ -1,6 +1,6 @@
 """Causes that the paper names, each alone, and the parts of a gap that they explain; GPTree's slopes; precision."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from bestarm.designs.partition_tree import EXPANDED, LEAF
-from bestarm_lab.claims.cells import Test
+from bestarm_lab.claims.cells import Rows, Test
 from bestarm_lab.experiments.series import Series, one_change
 from bestarm_lab.figures.values import summarise
 from bestarm_studies.gpoo.paper_against_code.audit import GPTREE_DEVIATIONS
@@ -59,9 +59,7 @@ def gap_opened(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
     return 1.0 - gap_closed(rows, test)
 
 
-def slope_values(
-    growth: pd.DataFrame, slopes: Mapping[str, pd.DataFrame], controls: Mapping[str, pd.DataFrame], profile: str
-) -> pd.DataFrame:
+def slope_values(growth: pd.DataFrame, slopes: Rows, controls: Rows, profile: str) -> pd.DataFrame:
     """Return what the slope of GPTree's modulus does, as plotted values; x is the slope.
     ``growth`` are rows of `bestarm_studies.gpoo.trees.growth_rows`; ``slopes`` and ``controls`` are rows of regret by
     function. Panel "leaves": before the first reward; one panel a function: the mean regret over `BUDGETS`, and ``off

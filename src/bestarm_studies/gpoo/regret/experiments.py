@@ -1,13 +1,11 @@
 """Experiments of Figure 4: five searches of f1 and f2, and searches without a tree."""
 
-from functools import partial
-
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.scale import Scale
 from bestarm_lab.experiments.series import Series
 from bestarm_studies.gpoo import series
 from bestarm_studies.gpoo.experiments import BOTH, CURVE, F1, F2, WRITTEN, search
-from bestarm_studies.gpoo.functions import DesignedBandit
+from bestarm_studies.gpoo.functions import Maker
 
 FIVE_SEARCHES = {
     **series.single_and_average(),
@@ -17,7 +15,7 @@ FIVE_SEARCHES = {
 }
 
 
-def figure_4(problem: partial[DesignedBandit]) -> dict[str, Experiment]:
+def figure_4(problem: Maker) -> dict[str, Experiment]:
     """Return the paper's five searches of one function, round by round, and searches without a tree."""
     name, smoke = problem.keywords["name"], Scale(3, budgets=(1, 20, 80))
     return {

@@ -1,7 +1,6 @@
 """The analysis of AVE-StoOO (Appendix C): the event of its means, Lemma 6, Theorem 3, and Azuma's inequality."""
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from bestarm_lab.claims.cells import Test
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_lab.experiments.observed import watched
 from bestarm_lab.figures.values import as_values
-from bestarm_studies.gpoo.functions import DesignedBandit
+from bestarm_studies.gpoo.functions import DesignedBandit, Maker
 from bestarm_studies.gpoo.theory.assumptions import largest_slopes, lipschitz_scale, ranges
 from bestarm_studies.gpoo.theory.rate import near_optimality
 
@@ -32,7 +31,7 @@ def theorem3_depth(policy: Stooo, budget: int, dimension: float, constant: float
 
 
 def average_bound_rows(
-    problem: partial[DesignedBandit],
+    problem: Maker,
     replications: int,
     seed: int,
     *,
@@ -86,13 +85,7 @@ def _bounds_used(
 
 
 def mean_event_rows(
-    problem: partial[DesignedBandit],
-    replications: int,
-    seed: int,
-    *,
-    policy: Stooo,
-    sigmas: Sequence[float],
-    workers: int = 1,
+    problem: Maker, replications: int, seed: int, *, policy: Stooo, sigmas: Sequence[float], workers: int = 1
 ) -> pd.DataFrame:
     r"""Return whether the event of AVE-StoOO's analysis (Lemma 5) held: every mean within its width in every round.
     ``event_share`` is the largest :math:`|\hat\mu-\bar F|/\sqrt{2\log(t^2/\theta)/T}`; of the ``sigmas`` of the noise

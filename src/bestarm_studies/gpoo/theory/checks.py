@@ -1,7 +1,6 @@
 """Exact decisions on the statements of the analysis, small ones with their rows, and values that its claims compare."""
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,14 +16,14 @@ from bestarm_lab.claims.verdicts import Decision
 from bestarm_lab.experiments.observed import watched
 from bestarm_lab.study import project_seed
 from bestarm_studies.gpoo.checks import curve
-from bestarm_studies.gpoo.functions import DesignedBandit, reward_function
+from bestarm_studies.gpoo.functions import DesignedBandit, Maker, reward_function
 from bestarm_studies.gpoo.theory.assumptions import largest_slopes
 from bestarm_studies.gpoo.theory.average_feedback import azuma
 from bestarm_studies.gpoo.theory.rate import rate
 
 
 def cost_rows(
-    problem: partial[DesignedBandit], replications: int, seed: int, *, budgets: Sequence[int], workers: int = 1
+    problem: Maker, replications: int, seed: int, *, budgets: Sequence[int], workers: int = 1
 ) -> pd.DataFrame:
     """Return the multiplications of whole runs of GPOO, counted and not timed.
     Of the first run of each of the ``budgets`` N."""
@@ -51,13 +50,7 @@ def cost(test: Test, rows: Rows) -> Decision:
 
 
 def envelope_rows(
-    problem: partial[DesignedBandit],
-    replications: int,
-    seed: int,
-    *,
-    policy: Gpoo,
-    sizes: Sequence[int],
-    workers: int = 1,
+    problem: Maker, replications: int, seed: int, *, policy: Gpoo, sizes: Sequence[int], workers: int = 1
 ) -> pd.DataFrame:
     """Return of how many leaves of each run the Lipschitz envelope exceeds the b-value."""
     found = [_envelopes_of(problem(n_representatives=size), policy, replications, seed) for size in sizes]
@@ -95,7 +88,7 @@ def envelope(test: Test, rows: Rows) -> Decision:
 
 
 def single_feedback_rows(
-    problem: partial[DesignedBandit], replications: int, seed: int, *, policy: Gpoo, workers: int = 1
+    problem: Maker, replications: int, seed: int, *, policy: Gpoo, workers: int = 1
 ) -> pd.DataFrame:
     """Return how far the means of all live cells are from ordinary regression at the centres, round by round."""
 

@@ -8,14 +8,14 @@ from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.metrics import aggregated_regret, depth
 from bestarm_studies.gpoo.experiments import F1, F2, RUNS, WRITTEN, computed, search
-from bestarm_studies.gpoo.functions import DesignedBandit, prior_bandit
+from bestarm_studies.gpoo.functions import Maker, prior_bandit
 from bestarm_studies.gpoo.series import BUDGET, CODE_NOISE_VARIANCE, single_and_average
 from bestarm_studies.gpoo.theory.average_feedback import average_bound_rows, mean_event_rows
 from bestarm_studies.gpoo.theory.checks import cost_rows, envelope_rows, single_feedback_rows
 from bestarm_studies.gpoo.theory.event import event_rows
 
 
-def rate(problem: partial[DesignedBandit]) -> dict[str, Experiment]:
+def rate(problem: Maker) -> dict[str, Experiment]:
     """Return long searches of one function, whose maximum is found finely enough that no regret is negative."""
     name, fine = problem.keywords["name"], partial(problem, n_points=1_000_001)
     series, metrics = single_and_average(partial(Gpoo, budget=1024, max_depth=14)), (aggregated_regret, depth)

@@ -4,11 +4,11 @@ from functools import partial
 
 from bestarm.policies.cells.gpoo import Gpoo
 from bestarm_studies.gpoo.experiments import BOTH, F1, F2, RUNS, computed, two_feedbacks
-from bestarm_studies.gpoo.functions import DesignedBandit
+from bestarm_studies.gpoo.functions import Maker
 from bestarm_studies.gpoo.trees import Searches, growth_rows, tree_rows
 
 
-def two_representatives(problem: partial[DesignedBandit], budget: int, delta_scale: float) -> Searches:
+def two_representatives(problem: Maker, budget: int, delta_scale: float) -> Searches:
     """Return the search that the paper's drawings of trees show."""
     return {"GPOO (S = 2)": (Gpoo("GPOO", budget, delta_scale=delta_scale), partial(problem, n_representatives=2))}
 

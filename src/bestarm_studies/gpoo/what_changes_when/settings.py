@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from bestarm.kernels import Stationary
 from bestarm.policies.cells.gpoo import Gpoo
+from bestarm_lab.claims.cells import Rows
 from bestarm_lab.experiments.series import Series
 from bestarm_lab.figures.figures import draw_lines, headed, legend_below, runs_text, wide
 from bestarm_lab.figures.styles import CONVENTIONS, Style
@@ -72,9 +73,7 @@ def setting_values(rows: pd.DataFrame, panel: str, profile: str, budgets: Sequen
     return found.assign(statistic=found["panel"], panel=panel, series=parts[0], x=parts[1])
 
 
-def setting_effects(
-    found: Mapping[str, pd.DataFrame], references: Mapping[str, str], budget: int, panel: str, profile: str
-) -> pd.DataFrame:
+def setting_effects(found: Rows, references: Mapping[str, str], budget: int, panel: str, profile: str) -> pd.DataFrame:
     """Return what each setting adds to GPOO's regret at one budget: paired differences with 95% intervals.
     ``found``: what is varied to rows whose series are "S = s, setting"; ``references``: what is varied to the setting
     that the others are compared with. The series is "GPOO (S = s)", x the setting, empty for the reference."""
@@ -152,9 +151,7 @@ def ranking_table(values: pd.DataFrame) -> pd.DataFrame:
     return table.assign(convention=table["convention"].str.replace("_", " "))
 
 
-def rankings(
-    settings: Mapping[str, Mapping[str, pd.DataFrame]], others: Mapping[str, pd.DataFrame], profile: str
-) -> tuple[pd.DataFrame, pd.DataFrame]:
+def rankings(settings: Mapping[str, Rows], others: Rows, profile: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return `ranking_values` against `RIVALS` on every function, and `ranking_table` for each thing that is varied.
     ``settings``: what is varied to function to rows; ``others``: function to rows of the rivals."""
     values, tables = [], []

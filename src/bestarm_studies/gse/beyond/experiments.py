@@ -11,7 +11,7 @@ from bestarm.interface import IntArray
 from bestarm.observe import Observed
 from bestarm.policies.linear.peace import Peace
 from bestarm.streams import Streams
-from bestarm_lab.experiments.computation import Computation
+from bestarm_lab.experiments.computation import Computation, computed
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.scale import PerArm, Profile, Scale
 from bestarm_lab.experiments.series import one_change
@@ -131,9 +131,7 @@ EXPERIMENTS: dict[str, Experiment | Computation] = {
         n_arms=[16, 32],
         per_arm=20,
     ),
-    "bounds_clusters": Computation(
-        "Leverages of the example of Appendix H",
-        partial(leverage_rows, arms=(8, 16, 32, 64)),
-        profiles={"smoke": {"replications": 1, "arms": (8,)}, "laptop": {"replications": 1}},
+    "bounds_clusters": computed(
+        "Leverages of the example of Appendix H", 1, leverage_rows, smoke={"arms": (8,)}, arms=(8, 16, 32, 64)
     ),
 }

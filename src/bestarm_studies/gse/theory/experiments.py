@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any
 
-from bestarm_lab.experiments.computation import Computation
+from bestarm_lab.experiments.computation import Computation, computed
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.scale import Scale
 from bestarm_lab.metrics import correct
@@ -47,14 +47,15 @@ THEORY = {
 }
 EXPERIMENTS: dict[str, Experiment | Computation] = {
     **THEORY,
-    "bounds_overtaking": Computation(
-        "Arms that overtake the best in a logistic fit",
-        partial(overtaking_rows, runs=4000),
-        profiles={"smoke": {"replications": 2, "runs": 100}, "laptop": {"replications": 30}},
+    "bounds_overtaking": computed(
+        "Arms that overtake the best in a logistic fit", 30, overtaking_rows, smoke={"runs": 100}, runs=4000
     ),
-    "bounds_steps": Computation(
+    "bounds_steps": computed(
         "Steps of Frank-Wolfe from Kumar and Yıldırım's start",
-        partial(step_rows, dimensions=(8, 16, 32, 64), arms_per_dimension=(4, 16)),
-        profiles={"smoke": {"replications": 2, "dimensions": (8,)}, "laptop": {"replications": 20}},
+        20,
+        step_rows,
+        smoke={"dimensions": (8,)},
+        dimensions=(8, 16, 32, 64),
+        arms_per_dimension=(4, 16),
     ),
 }

@@ -1,12 +1,11 @@
 """Constants on random instances: Table 4."""
 
 from collections.abc import Sequence
-from functools import partial
 
 import pandas as pd
 
 from bestarm.designs.l1_design import l1_designs
-from bestarm_lab.experiments.computation import Computation
+from bestarm_lab.experiments.computation import computed
 from bestarm_studies.linear_topm.complexity import Cell, complexity_ratios
 
 # what the paper prints, what its code does, and the two mixtures that tell which of the differences matters
@@ -38,9 +37,7 @@ def complexity_rows(cells: Sequence[Sequence[int]], replications: int, seed: int
 # K, m, N; one D, which cancels; the paper printed two columns of 1000 instances for most of these
 SIZES = ((10, 4, 5), (10, 4, 10), (10, 4, 20), (20, 7, 10), (20, 7, 20), (20, 7, 40), (30, 11, 15), (30, 11, 30))
 EXPERIMENTS = {
-    "tab04": Computation(
-        "random linear instances, H(m-LinGapE (2)) against H(UGapE)",
-        partial(complexity_rows, cells=SIZES),
-        {"smoke": {"replications": 10}, "laptop": {"replications": 2000}},
+    "tab04": computed(
+        "random linear instances, H(m-LinGapE (2)) against H(UGapE)", 2000, complexity_rows, few=10, cells=SIZES
     )
 }

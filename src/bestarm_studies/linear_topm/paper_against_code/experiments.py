@@ -38,9 +38,7 @@ HEURISTIC_RHO: Changes = {"ρ = 1 in V": {"regulariser": 1.0}, "λ as printed": 
 NOISE_OF_DATA: Changes = {f"σ = {DATA_SIGMA}, as in the data": {"sigma": DATA_SIGMA}}
 
 
-def _changed(
-    algorithms: Mapping[str, Any], changes: Mapping[str, Changes], coded: tuple[str, ...] = ()
-) -> dict[str, Any]:
+def _changed(algorithms: Mapping[str, Any], changes: dict[str, Changes], coded: tuple[str, ...] = ()) -> dict[str, Any]:
     """Return every algorithm that is named with its changes, and some also as the authors coded them."""
     found: dict[str, Any] = {}
     for name, mine in changes.items():

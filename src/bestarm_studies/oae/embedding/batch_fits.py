@@ -16,6 +16,7 @@ from bestarm.streams import Streams
 from bestarm_lab.figures.styles import Style
 from bestarm_lab.figures.values import summarise
 from bestarm_studies.oae.network_fits import Maker, class_name
+from bestarm_studies.oae.series import Hidden
 
 # from the group that the others tell least of to that of which they tell most: ever darker
 GROUP_STYLES = tuple(
@@ -33,7 +34,7 @@ def random_orders(label: str, replications: int, n_arms: int, seed: int) -> IntA
 
 
 def fit_errors(
-    problem: NoiselessArms, hidden: Sequence[int], learning_rate: float, steps: int, known: IntArray, seed: int
+    problem: NoiselessArms, hidden: Hidden, learning_rate: float, steps: int, known: IntArray, seed: int
 ) -> pd.DataFrame:
     """Return ``train`` and ``test`` of one plain fit in each replication to the arms it knows, shape (R, n_known).
     These are mean squared errors of known and of other arms over the variance of all rewards; ``test`` is missing where
@@ -64,15 +65,7 @@ def fit_errors(
 
 
 def _line(
-    name: str,
-    make: Maker,
-    hidden: Sequence[int],
-    rate: float,
-    steps: int,
-    n: int,
-    at: Sequence[int],
-    batch: int,
-    seed: int,
+    name: str, make: Maker, hidden: Hidden, rate: float, steps: int, n: int, at: Sequence[int], batch: int, seed: int
 ) -> pd.DataFrame:
     problem = make().take(np.arange(1, dtype=np.int64))
     orders = random_orders(problem.label, n, problem.means.shape[1], seed)
@@ -86,7 +79,7 @@ def _line(
 
 def batch_fit_rows(
     problems: Mapping[str, Maker],
-    hidden: Sequence[int],
+    hidden: Hidden,
     learning_rate: float,
     batch: int,
     at: Sequence[int],

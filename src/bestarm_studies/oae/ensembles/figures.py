@@ -1,11 +1,12 @@
 """Other objectives over MeanOpt, and the share of rounds in which a model was optimistic."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from bestarm_lab.claims.cells import Rows
 from bestarm_lab.figures.figures import line_panels
 from bestarm_lab.figures.styles import DOTS, Style
 from bestarm_lab.figures.values import paired_effects, summarise
@@ -16,9 +17,7 @@ OBJECTIVES = {"MaxOpt": Style("#B7340A", "o", "-."), "HingePNorm": Style("#6057B
 SIMILAR = (0.8, 1.25)  # ratios that a claim of similarity allows
 
 
-def objective_ratios(
-    sets: Mapping[str, pd.DataFrame], objectives: Sequence[str], strengths: Sequence[float], profile: str
-) -> pd.DataFrame:
+def objective_ratios(sets: Rows, objectives: Sequence[str], strengths: Sequence[float], profile: str) -> pd.DataFrame:
     """Return the batches until a top-1% arm with an objective over those of MeanOpt with the same strength.
     Ratios of means over the runs that both have, with 95% intervals by the delta method; x is the strength."""
     frames = []
@@ -34,7 +33,7 @@ def objective_ratios(
     return pd.concat(frames, ignore_index=True)
 
 
-def optimistic_shares(sets: Mapping[str, pd.DataFrame], profile: str) -> pd.DataFrame:
+def optimistic_shares(sets: Rows, profile: str) -> pd.DataFrame:
     """Return in which share of the rounds the model promised for its batch at least what the best batch was worth."""
     frames = []
     for name, rows in sets.items():

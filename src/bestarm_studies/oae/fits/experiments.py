@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any
 
-from bestarm_lab.experiments.computation import Computation
+from bestarm_lab.experiments.computation import Computation, computed
 from bestarm_lab.experiments.scale import Profile
 from bestarm_studies.oae.experiments import BICYCLES
 from bestarm_studies.oae.fits.set_sizes import size_rows
@@ -54,10 +54,7 @@ EXPERIMENTS = {
         profiles=FIT_PROFILES,
         data_files=[UCI_SETS[name].file for name in TABLES],
     ),
-    "uci_sizes": Computation(
-        title="Points and attributes of the UCI sets",
-        rows=partial(size_rows),
-        profiles={"smoke": {"replications": 1}, "laptop": {"replications": 1}},
-        data_files=[about.file for about in UCI_SETS.values()],
+    "uci_sizes": computed(
+        "Points and attributes of the UCI sets", 1, size_rows, data_files=[about.file for about in UCI_SETS.values()]
     ),
 }

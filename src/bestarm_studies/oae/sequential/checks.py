@@ -1,6 +1,6 @@
 """Counts of the networks that a search trains for each batch (Appendix E.2.2), and the check of what they cost."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -37,9 +37,7 @@ def networks_per_batch(policy: NetworkSearch) -> int:
     return counted
 
 
-def network_rows(
-    replications: int, searches: Mapping[str, NetworkSearch], *, seed: int, workers: int = 1
-) -> pd.DataFrame:
+def network_rows(replications: int, searches: dict[str, NetworkSearch], *, seed: int, workers: int = 1) -> pd.DataFrame:
     """Return how many networks each search trains for a batch; columns ``series, replication, networks``."""
     counts = {name: networks_per_batch(policy) for name, policy in searches.items()}
     return pd.DataFrame({"series": list(counts), "replication": 0, "networks": list(counts.values())})

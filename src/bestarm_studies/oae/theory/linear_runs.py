@@ -203,9 +203,7 @@ def replication_blocks(replications: int) -> list[IntArray]:
     return [np.arange(start, min(start + _BLOCK, replications)) for start in range(0, replications, _BLOCK)]
 
 
-def rows_in_parallel(
-    function: Callable[..., pd.DataFrame], jobs: Sequence[tuple[Any, ...]], workers: int
-) -> pd.DataFrame:
+def rows_in_parallel(function: Callable[..., pd.DataFrame], jobs: list[tuple[Any, ...]], workers: int) -> pd.DataFrame:
     """Return the rows of all jobs, in their order; they do not depend on the number of workers."""
     with joblib.parallel_config(backend="loky" if workers > 1 else "sequential", n_jobs=workers):
         frames = joblib.Parallel()(joblib.delayed(function)(*job) for job in jobs)
