@@ -82,12 +82,15 @@ def computed(
     *,
     few: int = 2,
     smoke: Mapping[str, Any] | None = None,
+    paper: Mapping[str, Any] | None = None,
     data_files: Sequence[str] = (),
     **settings: Any,
 ) -> Computation:
-    """Return a computation of so many runs, at the smoke scale at most ``few`` of them, with other settings there."""
-    profiles: dict[Profile, dict[str, Any]] = {"smoke": {"replications": min(runs, few), **(smoke or {})}}
-    profiles["laptop"] = {"replications": runs}
+    """Return a computation of so many runs, at most ``few`` at the smoke scale; two scales may have own settings."""
+    few_runs = {"replications": min(runs, few), **(smoke or {})}
+    profiles: dict[Profile, Mapping[str, Any]] = {"smoke": few_runs, "laptop": {"replications": runs}}
+    if paper is not None:
+        profiles["paper"] = paper
     return Computation(title, partial(rows, **settings), profiles, data_files)
 
 

@@ -85,9 +85,10 @@ def region_searches(given: Mapping[str, Any], samplers: Sequence[str]) -> dict[s
     return {policy.label: policy for policy in found}
 
 
-def sequential(rounds: int, model: GPModel) -> list[BatchGP]:
+def sequential(rounds: int, model: GPModel) -> dict[str, BatchGP]:
     """Return searches that ask for one arm at a time."""
-    return [BatchGP(f"sequential {name}", 1, rounds, rules.Hallucinate(a), model) for name, a in ACQUISITIONS.items()]
+    labels = {f"sequential {name}": rules.Hallucinate(acquisition) for name, acquisition in ACQUISITIONS.items()}
+    return {label: BatchGP(label, 1, rounds, rule, model) for label, rule in labels.items()}
 
 
 def controls(batch: int, model: GPModel) -> dict[str, BatchGP]:

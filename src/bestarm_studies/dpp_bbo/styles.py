@@ -2,8 +2,7 @@
 
 from bestarm_lab.figures.styles import DOTS, DOTS_AND_DASHES, Style
 
-# Near Okabe and Ito's hues, with a contrast of 3 on white. Algorithms of one panel differ by 15 in CIE76, however a
-# reader sees colours, and by 15 in CIEDE2000 or else in both marker and line, which grey print shows.
+# near Okabe and Ito's hues, with a contrast of 3 on white; how far styles differ: tests/lab/figures/test_colours.py
 STYLES = {
     "GP-BUCB": Style("#945600", "o", "--"),
     "B-EST": Style("#6A502E", "s", DOTS),

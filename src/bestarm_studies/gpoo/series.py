@@ -17,6 +17,7 @@ GPOO = partial(Gpoo, budget=BUDGET)
 GPTREE = partial(GpTree, budget=BUDGET)
 STOOO = partial(Stooo, rule="munos")  # its rule holds the budget, so each budget is a run of its own
 AVE_STOOO = partial(Stooo, rule="average")
+GPTREE_AVERAGE = Series(GPTREE, label="GPTree", problem={"n_representatives": 10})  # which the paper does not run
 ALL_BUDGETS, TENS = range(1, BUDGET + 1), range(10, BUDGET + 1, 10)
 
 
@@ -33,11 +34,6 @@ def stooo(budgets: range, n_representatives: int = 1, policy: partial[Stooo] = S
 def single_and_average(policy: partial[Gpoo] = GPOO) -> dict[str, Any]:
     """Return GPOO with the two feedbacks that the paper compares."""
     return {"GPOO (S = 1)": policy, "GPOO (S = 10)": Series(policy, problem={"n_representatives": 10})}
-
-
-def gptree_average() -> Series:
-    """Return GPTree with average feedback, which the paper does not run."""
-    return Series(GPTREE, label="GPTree", problem={"n_representatives": 10})
 
 
 def controls(budget: int, **settings: Any) -> dict[str, Any]:

@@ -76,10 +76,7 @@ for _objective, (_figure, _name, _problem) in FUNCTIONS.items():
         f"{_objective}, B = 20", published(20, learned(_objective)) | controls(20, learned(_objective)), _problem
     )
     EXPERIMENTS[f"sequential_{_name}"] = search(
-        f"{_objective}, one at a time",
-        {policy.label: policy for policy in sequential(150, learned(_objective))},
-        _problem,
-        every=5,
+        f"{_objective}, one at a time", sequential(150, learned(_objective)), _problem, every=5
     )
 
 EXPERIMENTS |= {

@@ -17,11 +17,13 @@ from bestarm_studies.dpp_bbo.theory.regret import two_stage_rows
 from bestarm_studies.dpp_bbo.theory.sampling import sampling_times
 
 EVALUATIONS = 5 * DRAW_ROUNDS
-SEQUENTIAL = sequential(EVALUATIONS, KNOWN)
+DRAWS = on_draws()
+SAMPLE = DRAWS["UCB-DPP-SAMPLE"]
+_SMALL = partial(FUNCTIONS, n_arms=60)
 EXPERIMENTS: dict[str, Experiment | Computation] = {
     "gp_draws": search(
         "Functions drawn from the model",
-        on_draws(),
+        DRAWS,
         FUNCTIONS,
         profiles={"smoke": Scale(3, settings={"rounds": 3}), "laptop": Scale(500)},
         every=5,
@@ -31,9 +33,7 @@ EXPERIMENTS: dict[str, Experiment | Computation] = {
         "The statements of the proofs in every run",
         500,
         lemma_rows,
-        searches=on_draws()
-        | {"UCB-DPP-MAX | repeats allowed": EXPLORES}
-        | {policy.label: policy for policy in SEQUENTIAL},
+        searches=DRAWS | {"UCB-DPP-MAX | repeats allowed": EXPLORES} | sequential(EVALUATIONS, KNOWN),
         problem=FUNCTIONS,
     ),
     "theory_coverage": computed(
@@ -44,18 +44,13 @@ EXPERIMENTS: dict[str, Experiment | Computation] = {
         searches={size: gp_bucb(size, EVALUATIONS // size, model=KNOWN) for size in (5, 10, 20)},
     ),
     "theory_entropy": computed(
-        "The terms of Theorem 3.4",
-        50,
-        entropy_rows,
-        policy=on_draws()["UCB-DPP-SAMPLE"],
-        problem=FUNCTIONS,
-        smoke={"problem": partial(FUNCTIONS, n_arms=60)},
+        "The terms of Theorem 3.4", 50, entropy_rows, smoke={"problem": _SMALL}, policy=SAMPLE, problem=FUNCTIONS
     ),
     "theory_maximum": computed(
         "Estimates of the maximum",
         100,
         maximum_rows,
-        policy=on_draws()["EST-DPP-SAMPLE | ESTn"],
+        policy=DRAWS["EST-DPP-SAMPLE | ESTn"],
         problem=FUNCTIONS,
         batches=(1, 2, 3, 5, 10, 20),
         n_draws=200,
@@ -68,17 +63,13 @@ EXPERIMENTS: dict[str, Experiment | Computation] = {
         searches=[make(5, DRAW_ROUNDS, model=KNOWN) for make in (gp_bucb, partial(b_est, estimate="ESTa"))],
         problem=FUNCTIONS,
         level=0.5,
-        smoke={"problem": partial(FUNCTIONS, n_arms=60), "level": 2.0},
+        smoke={"problem": _SMALL, "level": 2.0},
     ),
     "theory_sets": computed(
         "k-DPPs by enumeration", 300, set_rows, sizes=((9, 2), (9, 4), (12, 4)), noises=(1.0, 0.1, 0.01)
     ),
     "theory_chain_rule": computed(
-        "Log determinants of batches and of runs",
-        10,
-        chain_rule_rows,
-        policy=on_draws()["UCB-DPP-SAMPLE"],
-        problem=FUNCTIONS,
+        "Log determinants of batches and of runs", 10, chain_rule_rows, policy=SAMPLE, problem=FUNCTIONS
     ),
     "sampling_times": Computation(
         "Seconds of one sample of a k-DPP",

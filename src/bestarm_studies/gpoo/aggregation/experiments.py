@@ -20,7 +20,7 @@ RIVALS_ON_F3 = {
     "StoOO": Series(series.STOOO, budgets=series.TENS),
     "AVE-StoOO": series.stooo(series.TENS, 10, series.AVE_STOOO),
     "GPTree": series.GPTREE,
-    "GPTree (S = 10)": series.gptree_average(),
+    "GPTree (S = 10)": series.GPTREE_AVERAGE,
 }
 
 

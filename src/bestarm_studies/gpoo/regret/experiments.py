@@ -24,7 +24,7 @@ def figure_4(problem: Maker) -> dict[str, Experiment]:
             f"Without a tree, {name}", problem, series.controls(series.BUDGET), CURVE, WRITTEN, every=1
         ),
         f"rivals_{name}": search(
-            f"GPTree with averages, {name}", problem, {"GPTree (S = 10)": series.gptree_average()}, CURVE, BOTH, every=1
+            f"GPTree with averages, {name}", problem, {"GPTree (S = 10)": series.GPTREE_AVERAGE}, CURVE, BOTH, every=1
         ),
     }
 

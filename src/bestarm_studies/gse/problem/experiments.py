@@ -45,16 +45,12 @@ def _linear_grid(sigma: float, alphas: Sequence[float]) -> dict[str, Any]:
     }
 
 
-def _logistic_grid() -> dict[str, Any]:
-    alphas = _alpha_grid((0.1, 0.5, 1, 2)) | {"α of the theory": {}}
-    return one_change("UCB-GLM", partial(UcbGlm), alphas, itself=False) | _kernels(BINARY_SIGMA)
-
-
 def _tuning(place: str, problem: partial[Any], series: dict[str, Any], **settings: Any) -> Experiment:
     laptop, paper = Scale(50), Scale(200)
     return search(f"Tuning on {place}", problem, series, laptop=laptop, paper=paper, draws="tuning", **settings)
 
 
+_GLM_ALPHAS = _alpha_grid((0.1, 0.5, 1, 2)) | {"α of the theory": {}}
 _TABLE: dict[str, Any] = {"vary": {"n_arms": [8, 16]}, "budgets": PerArm((10, 20, 50))}
 EXPERIMENTS = {
     "tune_static": _tuning(
@@ -90,7 +86,7 @@ EXPERIMENTS = {
     "tune_logistic": _tuning(
         "logistic instances",
         partial(logistic_instance, seed=1),
-        _logistic_grid(),
+        one_change("UCB-GLM", partial(UcbGlm), _GLM_ALPHAS, itself=False) | _kernels(BINARY_SIGMA),
         vary={"n_features": [5, 7, 10, 12]},
         budgets=[80, 160, 400],
         smoke=Scale(2, budgets=[80], vary={"n_features": [5]}),

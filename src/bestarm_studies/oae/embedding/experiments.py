@@ -1,6 +1,5 @@
 """Plain fits to the rewards of groups of lines and of the official lines."""
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -16,50 +15,32 @@ WIDE: Hidden = (1500, 300)
 WIDE_RATE = 0.001
 
 
-def _fits(makers: Mapping[str, partial[Any]], few: Mapping[str, partial[Any]]) -> dict[str, Any]:
-    return {
-        "rows": partial(
-            fit_rows, problems=makers, classes=(LINEAR, SMALL, MIDDLE), learning_rates=LEARNING_RATES, at=LOOKED_AT
-        ),
-        "profiles": {
-            "smoke": {"problems": few, "replications": 2, "steps": 10},
-            "laptop": WHOLE_FITS,
-            "paper": WHOLE_FITS,
-        },
-    }
-
-
-def _batches(
-    makers: Mapping[str, partial[Any]],
-    few: Mapping[str, partial[Any]],
-    *,
-    laptop: Mapping[str, int] = WHOLE_FITS,
-    paper: Mapping[str, int] = WHOLE_FITS,
-) -> dict[str, Any]:
-    return {
-        "rows": partial(
-            batch_fit_rows, problems=makers, hidden=WIDE, learning_rate=WIDE_RATE, batch=BATCH, at=(1, 2, 5, 10, 15, 20)
-        ),
-        "profiles": {
-            "smoke": {"problems": few, "replications": 2, "steps": 5, "at": (1,)},
-            "laptop": laptop,
-            "paper": paper,
-        },
-    }
-
-
 _FEW = {name: partial(stand_in_group, name=name) for name in ("VCAP", "HA1E")}
+_BATCHES: dict[str, Any] = {"hidden": WIDE, "learning_rate": WIDE_RATE, "batch": BATCH, "at": (1, 2, 5, 10, 15, 20)}
+
+
+def _fits(makers: dict[str, partial[Any]]) -> dict[str, Any]:
+    classes = (LINEAR, SMALL, MIDDLE)
+    rows = partial(fit_rows, problems=makers, classes=classes, learning_rates=LEARNING_RATES, at=LOOKED_AT)
+    smoke = {"problems": _FEW, "replications": 2, "steps": 10}
+    return {"rows": rows, "profiles": {"smoke": smoke, "laptop": WHOLE_FITS, "paper": WHOLE_FITS}}
+
+
+def _batches(makers: dict[str, partial[Any]], laptop: Any = WHOLE_FITS, paper: Any = WHOLE_FITS) -> dict[str, Any]:
+    smoke = {"problems": _FEW, "replications": 2, "steps": 5, "at": (1,)}
+    profiles = {"smoke": smoke, "laptop": laptop, "paper": paper}
+    return {"rows": partial(batch_fit_rows, problems=makers, **_BATCHES), "profiles": profiles}
+
+
 _OFFICIAL = {name: partial(official_line, name=name) for name in LINES}
 _GROUPS = {name: partial(group_or_stand_in, name=name) for name in GROUPS}
 EXPERIMENTS: dict[str, Computation] = {
-    "contexts_fits": Computation(title="Training error on groups", **_fits(_GROUPS, _FEW), data_files=DATA_FILES),
+    "contexts_fits": Computation(title="Training error on groups", **_fits(_GROUPS), data_files=DATA_FILES),
     "contexts_batches": Computation(
         title="Error of NN 1500-300 on groups after random batches",
-        **_batches(
-            _GROUPS, _FEW, laptop={"replications": 5, "steps": 1000}, paper={"replications": 10, "steps": STEPS}
-        ),
+        **_batches(_GROUPS, laptop={"replications": 5, "steps": 1000}, paper={"replications": 10, "steps": STEPS}),
         data_files=DATA_FILES,
     ),
-    "cmap_fits": OfficialComputation(title="Training error on the lines", **_fits(_OFFICIAL, _FEW)),
-    "cmap_batches": OfficialComputation(title="Error of NN 1500-300 after random batches", **_batches(_OFFICIAL, _FEW)),
+    "cmap_fits": OfficialComputation(title="Training error on the lines", **_fits(_OFFICIAL)),
+    "cmap_batches": OfficialComputation(title="Error of NN 1500-300 after random batches", **_batches(_OFFICIAL)),
 }
