@@ -62,7 +62,7 @@ def dpp_kernel(state: BatchGPState, replication: int, region: IntArray, b: int =
 
 class Moment(NamedTuple):
     """A search between two batches, with the next one chosen: its hyper-parameters are known.
-    Rows of ``state`` are the arms with rewards, then the ``batch``, (R, B); ``pulled``, (R, n_arms), counts."""
+    Rows of ``state`` are arms with rewards, then the ``batch``, (R, B); ``pulled``, (R, n_arms), counts evaluations."""
 
     policy: BatchGP
     state: BatchGPState

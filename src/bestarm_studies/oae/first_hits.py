@@ -1,6 +1,6 @@
 """Rows of batch searches: when a run first sees a top arm, which batches and runs compare, random batches' exact law.
 
-An unbounded objective leads to outputs beyond any response, and fits that diverge: a run is marked at ten thousand.
+An unbounded objective leads to outputs beyond any response: a run is marked at ten thousand (Appendix E.1).
 """
 
 import numpy as np

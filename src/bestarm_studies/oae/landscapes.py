@@ -1,7 +1,7 @@
 r"""Four landscapes on a line: one hill or four, with or without the arms around the summit.
 
-The paper draws them (Figure 7) and gives no formula. Those here keep what it says: arms uniform on [-10, 10]; one hill
-with its top at 3, or four local maxima of which three mislead; around the global one of the "Hole" sets no arm is left.
+The paper draws them (E.1.1, Figure 7), without a formula. Those here keep what it says: arms uniform on [-10, 10]; one
+hill with its top at 3, or four, of which three mislead; around the highest one of the "Hole" sets no arm is left.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Theorems 4.1 and 5.1 beside errors: a stage, a run, and the step from one bound to the next (Appendix A)."""
+"""Theorems 4.1 and 5.1 beside errors: a stage, a run, the step from one bound to the next (Section 4, Appendix A)."""
 
 from collections.abc import Mapping
 from typing import Any

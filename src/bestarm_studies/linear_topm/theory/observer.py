@@ -105,7 +105,7 @@ def lemma_2_fails(
 ) -> bool:
     r"""Return whether Lemma 2 as printed is false for some arm and some difference of two arms.
     It says :math:`\|y\|_{V^{-1}} \leq \|y\| / \sqrt{N_a \|x_a\|^2 + \lambda}` for every arm a and every y, so the arm
-    with the largest :math:`N_a \|x_a\|^2` decides. ``lengths`` are :math:`\|x_a\|`, ``differences`` of two arms."""
+    with the largest :math:`N_a \|x_a\|^2` decides. ``lengths``: of :math:`x_a`; ``differences``: of :math:`x_i-x_j`."""
     # the largest N_a |x_a|^2
     information = 0.0
     for a in range(len(pulls)):

@@ -1,4 +1,4 @@
-"""The official signatures of the Connectivity Map (GEO series GSE92742), for readers who have the files.
+"""The official signatures of the Connectivity Map (GEO series GSE92742, Section 5), for readers who have the files.
 
 Three files are wanted, in ``data/raw/l1000`` or in ``l1000`` of the folder that ``$BESTARM_DATA`` names: the level-5
 matrix (about 23 GB, unpacked) and the tables of its signatures and genes. They are not in the registry: no copy was at

@@ -3,7 +3,7 @@ r"""Networks of one hidden layer with Monte Carlo dropout, one for each replicat
 The network is :math:`f(x)=b_2+\sum_j w_j\max(0,2m_j(W x+b_1)_j)` with random bits :math:`m_j`: dropout of one half acts
 on the output of the first layer, before the nonlinearity (Gal and Ghahramani, ICML 2016). It is trained with dropout by
 Adam on the squared error, until the training loss has not fallen for some epochs; the parameters of the lowest loss are
-kept. Predictions draw the bits anew: the first layer is the same in all passes of an arm, a pass the sum over a word.
+kept. Predictions draw the bits anew: the first layer is the same in all passes, each a sum over a word's bits.
 """
 
 from dataclasses import dataclass

@@ -78,7 +78,7 @@ def screen_target(name: str, *, misaligned: bool = False) -> pd.Series:
     """Return the target of each gene, sorted by symbol.
     Outdated symbols are renamed except on SARS-CoV-2, as in the benchmark. Genes that then share a symbol are averaged
     in the screens of T cells; in the others the first in the file is kept. ``misaligned`` is a fault of the benchmark
-    until June 2022: symbols were sorted after the renaming, values not, as in NK and SARS-CoV-2 they had to be."""
+    until June 2022: renamed symbols were sorted, values not; files of NK and SARS-CoV-2 are not alphabetical."""
     if name not in SCREENS:
         raise ValueError(f"name must be one of {', '.join(SCREENS)}, got {name!r}.")
     t_cells = name in ("IFNg", "IL2")
