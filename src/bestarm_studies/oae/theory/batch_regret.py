@@ -1,4 +1,4 @@
-"""Theorem 4.1 and Proposition D.4: regret of linear batch searches, exact or with wrong models; widths (Section 4.3)."""
+"""Theorem 4.1 and Proposition D.4: regret of linear batch searches, exact or wrong models, widths (Section 4.3)."""
 
 from collections.abc import Callable, Mapping, Sequence
 
