@@ -5,11 +5,11 @@ import pytest
 from bestarm_lab.paths import ROOT
 
 CEILINGS = {  # lines of Python, or of YAML
-    "src/bestarm/**/*.py": 24_920,
-    "src/bestarm_lab/**/*.py": 9_130,
-    "src/bestarm_objectives/**/*.py": 2850,
-    "src/bestarm_plain/**/*.py": 2000,
-    "src/bestarm_studies/**/*.py": 19_080,
+    "src/bestarm/**/*.py": 24_350,
+    "src/bestarm_lab/**/*.py": 9_080,
+    "src/bestarm_objectives/**/*.py": 2730,
+    "src/bestarm_plain/**/*.py": 1940,
+    "src/bestarm_studies/**/*.py": 18_800,
     "tests/**/*.py": 35_130,
     "src/bestarm_studies/**/*.yaml": 7050,
 }
