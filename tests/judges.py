@@ -165,8 +165,7 @@ def same_pulls(page: Any, policy: Any, problem: Any, streams: Streams, **others:
     ``max_pulls`` and ``choice`` are those of a page and of a `Bench`, if given; ``draws`` makes arguments from a bench.
     """
     choice, draws = others.pop("choice", int), others.pop("draws", lambda bench: {})
-    cap = others.get("max_pulls", 10**9)
-    fast, answers = drive(policy, problem, streams, cap), []
+    fast, answers = drive(policy, problem, streams, others.get("max_pulls", 10**9)), []
     for r in range(len(streams.replications)):
         bench = Bench(problem, streams.take(np.array([r])), policy.label, choice)
         given = {"argmax": bench.argmax} | settings_of(policy, page) | draws(bench) | others

@@ -176,8 +176,7 @@ def test_bad_endings_of_a_command_stand_in_one_line(monkeypatch, capsys, error, 
 
     monkeypatch.setattr(command_line, "entry_points", lambda group: {"x": Entry})
     assert main(["x"]) == status
-    shown = capsys.readouterr().err
-    assert shown.strip() == f"bestarm: {words}"
+    assert capsys.readouterr().err.strip() == f"bestarm: {words}"
 
 
 def seconds(code: str) -> float:

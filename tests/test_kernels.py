@@ -33,8 +33,7 @@ def fine_rule(lower, upper, n_panels=40):
 
 def naive_average(kernel, *boxes):
     """Return the average of the covariance over one or two intervals, against a point in place of the second."""
-    sides = [fine_rule(*box) if isinstance(box, tuple) else (np.array([box]), np.ones(1)) for box in boxes]
-    (x, u), (y, w) = sides
+    (x, u), (y, w) = [fine_rule(*box) if isinstance(box, tuple) else (np.array([box]), np.ones(1)) for box in boxes]
     return u @ kernel.K(x[:, None], y[:, None]) @ w
 
 
@@ -163,20 +162,17 @@ def test_quadrature_of_a_kernel_without_closed_form(family, error):
     judge = Judge(kernel)
     u, w = fine_rule(0.0, 1.0, 400)  # with density 2 (1 - u) of the distance u of two points of the unit interval
     (_, unit), (_, far) = as_box(0.0, 1.0), as_box(1.5, 0.7)
-    itself = 2 * w @ ((1 - u) * kernel.K_of_r(u / 0.3))
-    assert box_average(judge, *unit, *unit) == pytest.approx(itself, abs=error)
+    assert box_average(judge, *unit, *unit) == pytest.approx(2 * w @ ((1 - u) * kernel.K_of_r(u / 0.3)), abs=error)
     left, right = fine_rule(0.0, 0.4), fine_rule(0.4, 1.0)
     parts = [weights @ kernel.K_of_r(np.abs(nodes - 0.4) / 0.3) for nodes, weights in (left, right)]
     at = 0.4 * parts[0] + 0.6 * parts[1]  # split at the kink, so exact
     assert box_point_average(judge, *unit, np.array([0.4])) == pytest.approx(at, abs=error)
-    separate = naive_average(kernel, (0.0, 1.0), (1.5, 2.2))
-    assert box_average(judge, *unit, *far) == pytest.approx(separate, rel=1e-10)
+    assert box_average(judge, *unit, *far) == pytest.approx(naive_average(kernel, (0.0, 1.0), (1.5, 2.2)), rel=1e-10)
 
 
 def test_averages_broadcast_boxes_against_boxes_and_points():
     """Closed form and quadrature agree on every entry, for GPy's kernel too."""
-    partition = Partition(2, 1, (0.0, 0.0), (1.0, 1.0))
-    lower, upper = partition.bounds(np.arange(5))
+    lower, upper = Partition(2, 1, (0.0, 0.0), (1.0, 1.0)).bounds(np.arange(5))
     x = np.random.default_rng(2).random((3, 2))
     kernel = Stationary("rbf", 0.4, 0.3)
     pairs = box_average(kernel, lower[:, None], upper[:, None], lower, upper)
@@ -198,8 +194,7 @@ def test_quadrature_averages_polynomials_exactly(lower, width, lengthscale, powe
     assert len(weights) <= 4096
     assert ((nodes > lower) & (nodes < lower + width)).all()
     assert weights.sum() == pytest.approx(1.0, rel=1e-12)
-    relative = (nodes - lower) / width
-    np.testing.assert_allclose(weights @ relative**power, 1 / (power + 1), rtol=1e-11)
+    np.testing.assert_allclose(weights @ ((nodes - lower) / width) ** power, 1 / (power + 1), rtol=1e-11)
 
 
 def test_a_narrow_kernel_gets_more_panels_and_its_length_scale_is_the_shortest():
@@ -230,8 +225,7 @@ def test_midpoints_converge_to_the_average_over_a_rectangle(family):
 @pytest.mark.parametrize(("s", "d"), [(1, 1), (10, 1), (4, 2)])
 def test_the_covariance_of_cells_is_positive_semidefinite(family, s, d):
     """All cells of a tree of depth 5 at once, parents among their descendants."""
-    partition = Partition(2, s, (0.0,) * d, (1.0,) * d)
-    points = partition.representatives(np.arange(63)).reshape(-1, d)
+    points = Partition(2, s, (0.0,) * d, (1.0,) * d).representatives(np.arange(63)).reshape(-1, d)
     gram = Stationary(family, 0.1, 0.2).K(points).reshape(63, s, 63, s).mean(axis=(1, 3))
     np.testing.assert_allclose(gram, gram.T, rtol=1e-12)
     assert np.linalg.eigvalsh(gram)[0] > -63 * 0.1 * 4 * EPSILON

@@ -41,8 +41,7 @@ def test_totals_of_several_pulls_have_the_level_that_is_said():
     x, arms = rng.standard_normal((6, 2)), np.repeat(np.arange(6), 3)
     counts = rng.integers(1, 9, len(arms))
     totals = counts * (x[arms] @ [1.0, 2.0]) + np.sqrt(counts) * rng.standard_normal((2000, 18))
-    p = [linear_misfit(x, arms, row, counts).p_value for row in totals]
-    assert stats.kstest(p, "uniform").pvalue > 0.001
+    assert stats.kstest([linear_misfit(x, arms, row, counts).p_value for row in totals], "uniform").pvalue > 0.001
 
 
 def told(policy, bandit, runs, most=3000):
@@ -51,8 +50,7 @@ def told(policy, bandit, runs, most=3000):
     tally = np.zeros((runs, bandit.arms.n_arms, 4))
     for asked, totals in log:
         note_rewards(tally, asked.arms, asked.counts, totals)
-    best = np.argsort(-bandit.means[0])[: policy.n_best]
-    wrong = ~np.isin(policy.recommend(state), best).all(axis=1)
+    wrong = ~np.isin(policy.recommend(state), np.argsort(-bandit.means[0])[: policy.n_best]).all(axis=1)
     return np.array([tallied_misfit(bandit.features, row).p_value for row in tally]), wrong
 
 

@@ -118,8 +118,7 @@ def test_the_page_recommends_what_the_rule_takes_and_says_by_how_much_it_is_behi
     said = f"shares are {twice[0]:.2f} to {twice[1]:.2f} of those with the right one, with half of it {least:.2f} to"
     assert f"With twice the deviation its {said} {most:.2f}" in PAGE
     assert twice[0] > tells.loc["GSE-Lin, all rewards", "worst"]  # a guess that is too large is worth having
-    refused = TABLE[(TABLE["policy"] == "FC2FB of m-LinGapE") & (TABLE["pulls"] == 0)]
-    assert len(refused) == 7
+    assert len(TABLE[(TABLE["policy"] == "FC2FB of m-LinGapE") & (TABLE["pulls"] == 0)]) == 7
     assert tells["mean"].drop(list(noisy_pulls.ORACLES)).idxmax() == chosen
     sums = "Its sum there is {:.3f}, that of `gse_lin_all_rewards`, cheaper, {:.3f}"
     assert sums.format(*tells["rule"].loc[[chosen, "GSE-Lin, all rewards"]]) in PAGE

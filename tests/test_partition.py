@@ -62,8 +62,7 @@ def test_the_cells_of_a_depth_partition_the_box(partition, depth, seed):
     assert len({tuple(row) for row in partition.coordinates(cells)}) == len(cells)
     span = np.subtract(partition.upper, partition.lower)
     x = partition.lower + span * np.random.default_rng(seed).random((20, partition.n_dimensions))
-    inside = ((lower <= x[:, None]) & (x[:, None] < upper)).all(axis=2)
-    np.testing.assert_array_equal(inside.sum(axis=1), 1)
+    np.testing.assert_array_equal(((lower <= x[:, None]) & (x[:, None] < upper)).all(axis=2).sum(axis=1), 1)
 
 
 @settings(max_examples=60)
@@ -115,8 +114,7 @@ def test_representatives_are_the_centres_of_a_grid_of_equal_parts(partition, dep
     cell = np.array(partition.cell(depth, int(place * partition.arity**depth)))
     lower, upper = partition.bounds(cell)
     points = partition.representatives(cell)
-    found = (points - lower) / (upper - lower)
-    numbers = pieces(np.round(found, 6))
+    numbers = pieces(np.round((points - lower) / (upper - lower), 6))
     assert np.prod(numbers) == partition.n_representatives
     grid = np.meshgrid(*((np.arange(n) + 0.5) / n for n in numbers), indexing="ij")
     expected = lower + np.stack([g.ravel() for g in grid], axis=1) * (upper - lower)

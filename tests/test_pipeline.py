@@ -51,8 +51,7 @@ def test_notebooks_are_parameterised_and_published(path):
 
 @pytest.mark.parametrize("path", notebooks_of(), **IDS)
 def test_every_picture_is_shown_by_its_notebook(path):
-    text = "\n".join(cells(path, "markdown"))
-    shown = re.findall(r"!\[([^\]]+)\]\(([^)]+)\)", text)
+    shown = re.findall(r"!\[([^\]]+)\]\(([^)]+)\)", "\n".join(cells(path, "markdown")))
     files = {(path.parent / target).resolve() for _, target in shown}
     assert all(file.is_file() for file in files), f"missing: {[f for f in files if not f.is_file()]}"
     assert set((FIGURES / path.parent.name / path.stem).glob("*.png")) <= files

@@ -47,8 +47,7 @@ class Script:
         return ScriptState(left, np.zeros((n, arms.n_arms)), np.zeros((n, arms.n_arms), dtype=np.int64), np.array([]))
 
     def ask(self, state):
-        arms = np.tile([2, 0, 1], (len(state.left), 1))
-        return Ask(arms, np.where(state.left[:, None] > 0, [[2, 0, 1]], 0))
+        return Ask(np.tile([2, 0, 1], (len(state.left), 1)), np.where(state.left[:, None] > 0, [[2, 0, 1]], 0))
 
     def tell(self, state, asked, totals):
         for r in range(len(totals)):
@@ -104,8 +103,7 @@ def test_what_a_policy_must_not_return_is_refused_before_compiled_code_reads_it(
     class Wrong(Script):
         def ask(self, state):
             arms, counts = super().ask(state)
-            asked = Ask(changed.get("arms", same)(arms), changed.get("counts", same)(counts))
-            return changed.get("ask", same)(asked)
+            return changed.get("ask", same)(Ask(changed.get("arms", same)(arms), changed.get("counts", same)(counts)))
 
         def recommend(self, state):
             return changed.get("recommended", same)(super().recommend(state))

@@ -101,8 +101,7 @@ def test_first_lines_of_modules_are_noun_phrases():
 def test_published_is_no_word_for_the_code_of_authors():
     """What is published are committed figures and rows; the code behind a paper is its authors'."""
     pattern = re.compile(r"published code|code published|published (slip|projection|loss|line search of)")
-    found = [path.name for path in FILES for _ in pattern.findall(path.read_text(encoding="utf-8"))]
-    assert not found
+    assert not [path.name for path in FILES for _ in pattern.findall(path.read_text(encoding="utf-8"))]
 
 
 PROSE = [  # what people read; notebooks and texts of studies have tests of their own

@@ -90,8 +90,7 @@ class EpsilonGreedy:
     def ask(self, state: Means) -> Ask:
         draws = [uniform(state.key, r, t, 0) for r, t in zip(state.replications, state.rounds, strict=True)]
         where = [uniform(state.key, r, t, 1) for r, t in zip(state.replications, state.rounds, strict=True)]
-        n_arms = state.sums.shape[1]
-        guess = (np.array(where) * n_arms).astype(np.int64)
+        guess = (np.array(where) * state.sums.shape[1]).astype(np.int64)
         arms = np.where(np.array(draws) < self.epsilon, guess, self.recommend(state)[:, 0])[:, None]
         state.stopped = state.rounds >= self.budget
         counts = (~state.stopped).astype(np.int64)[:, None]
@@ -99,8 +98,7 @@ class EpsilonGreedy:
         return Ask(arms, counts)
 
     def tell(self, state: Means, asked: Ask, totals: Any) -> None:
-        good = (asked.counts > 0) & ~np.isnan(totals)
-        rows, places = np.nonzero(good)
+        rows, places = np.nonzero((asked.counts > 0) & ~np.isnan(totals))
         np.add.at(state.sums, (rows, asked.arms[rows, places]), totals[rows, places])
         np.add.at(state.pulls, (rows, asked.arms[rows, places]), asked.counts[rows, places])
 

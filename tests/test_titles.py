@@ -43,8 +43,7 @@ def fault(study: str, notebook: str, name: str, named: set[str]) -> str:
 def changed(values: pd.DataFrame) -> Iterator[pd.DataFrame]:
     """Yield tables that say something else: signs turned, numbers, x or panels of other rows, larger numbers below."""
     order, larger = np.random.default_rng(1).permutation(len(values)), np.linspace(1.0, 10.0, len(values))
-    turned = {"value": -values["value"], "low": -values["high"], "high": -values["low"]}
-    yield values.assign(**turned)
+    yield values.assign(value=-values["value"], low=-values["high"], high=-values["low"])
     yield values.assign(**{name: values[name].to_numpy()[order] for name in NUMBERS})
     yield values.assign(**{name: larger * values[name] for name in NUMBERS})
     yield from (values.assign(**{name: values[name].to_numpy()[order]}) for name in ("x", "panel"))

@@ -71,8 +71,7 @@ def test_a_difference_is_of_the_runs_that_both_have():
 
 def test_equal_in_every_run_is_not_better():
     measured = made({"a": 20.0})
-    runs = pd.concat([measured.runs, measured.runs.assign(policy="b")])
-    found = compared.difference(runs, "a", "b", "IFNg")
+    found = compared.difference(pd.concat([measured.runs, measured.runs.assign(policy="b")]), "a", "b", "IFNg")
     assert (found.p, found.p_opposite) == (1.0, 0.0)
 
 
@@ -117,8 +116,7 @@ def test_values_and_tables():
     values = compared.difference_values(measured, "b")
     assert set(values["series"]) == {"a"}
     assert (values["low"] < values["value"]).all()
-    steps = compared.course(measured, "AgNP")
-    assert sorted(set(steps["x"])) == [10, 20, 30, 40, 50]
+    assert sorted(set(compared.course(measured, "AgNP")["x"])) == [10, 20, 30, 40, 50]
     assert compared.cost_table(measured).iloc[0].tolist()[1:] == ["0.041"] * 2  # two seconds in 49 rounds
     fewer = measured.runs[(measured.runs["data"] != "IFNg") | (measured.runs["run"] < 7)]
     page = compared.page_table(compared.Measured(measured.data, fewer, measured.peers))

@@ -22,8 +22,7 @@ def naive(features, budget, regulariser=1.0, intercept=False):
     matrix, pulls = regulariser * np.eye(x.shape[1]), np.zeros(len(x), dtype=int)
     for _ in range(budget):
         worst = np.array([max(v @ np.linalg.inv(matrix + np.outer(u, u)) @ v for v in x) for u in x])
-        tied = worst <= worst.min() * (1 + 1e-10)
-        chosen = min(np.flatnonzero(tied), key=lambda j: (pulls[j], j))
+        chosen = min(np.flatnonzero(worst <= worst.min() * (1 + 1e-10)), key=lambda j: (pulls[j], j))
         pulls[chosen] += 1
         matrix += np.outer(x[chosen], x[chosen])
     return pulls

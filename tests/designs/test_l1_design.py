@@ -192,8 +192,7 @@ def test_large_instances_of_the_paper(n_arms):
 
 def test_sets_of_arms_are_solved_as_if_alone():
     """Random arms, orthogonal ones, and arms of which some are in no relation with the others, in one call."""
-    rng = np.random.default_rng(1)
-    sets = np.stack([rng.standard_normal((7, 6)), np.eye(7, 6), adaptive_instance(7).features])
+    sets = np.stack([np.random.default_rng(1).standard_normal((7, 6)), np.eye(7, 6), adaptive_instance(7).features])
     pairs = np.array([[s, b, c] for s in range(3) for b, c in ((0, 6), (6, 1), (2, 5), (3, 3))])
     found = l1_pairs(sets, *related_arms(sets), pairs)
     for s in range(3):

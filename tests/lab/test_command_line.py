@@ -78,8 +78,7 @@ def test_what_lacks_its_data_is_skipped_before_anything_is_simulated(monkeypatch
     monkeypatch.setattr(results, "rows_of", lambda *names, **settings: pytest.fail("simulated for nothing"))
     monkeypatch.setattr(results, "write_verdicts", lambda study: None)
     name = "real_drugs_linear"
-    experiment = results.load_study("linear_topm").experiment(name)
-    monkeypatch.setattr(type(experiment), "has_data", lambda self: False)
+    monkeypatch.setattr(type(results.load_study("linear_topm").experiment(name)), "has_data", lambda self: False)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     results.make_results("linear_topm", "laptop", [name])
     shown = capsys.readouterr().err

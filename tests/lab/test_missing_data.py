@@ -79,8 +79,7 @@ def test_a_problem_that_needs_no_data_says_nothing(no_data, section, capsys):
 def test_pulls_on_real_data_are_not_compared_with_the_bound_of_a_stand_in(no_data, section):
     names = ["bound_pi3", "bound_drug"]
     rows, problems = {n: section.rows(n) for n in names}, {n: section.problem(n) for n in names}
-    values = bound_values(rows, problems, ["m-LinGapE (largest var.)"], "laptop")
-    assert set(values["panel"]) == {"bound_pi3"}
+    assert set(bound_values(rows, problems, ["m-LinGapE (largest var.)"], "laptop")["panel"]) == {"bound_pi3"}
 
 
 def test_what_is_shown_after_a_stand_in_is_not_published_whatever_it_names(no_data, section, tmp_path):
@@ -181,8 +180,7 @@ def test_only_cells_that_differ_after_the_line_are_skipped(tmp_path):
     ]:
         outputs = [nbformat.v4.new_output("stream", text=shown)] if shown else []
         tags = {"tags": ["nbval-check-output"]} if shown else {}
-        cell = nbformat.v4.new_code_cell(source, metadata=tags, outputs=outputs, execution_count=1)
-        notebook.cells.append(cell)
+        notebook.cells.append(nbformat.v4.new_code_cell(source, metadata=tags, outputs=outputs, execution_count=1))
     nbformat.write(notebook, tmp_path / "some.ipynb")
     options = ["-p", "bestarm_lab.notebooks", "--nbval-lax", "-p", "no:cacheprovider", "-rs"]
     command = [sys.executable, "-m", "pytest", *options, str(tmp_path)]

@@ -22,8 +22,7 @@ sys.exit(any(ended) or pytest.main(["-q", "-p", "no:cacheprovider", "tests"]))
 
 def test_a_study_in_a_repository_of_its_own_runs_and_passes_its_tests(tmp_path):
     root = tmp_path / "repository"
-    files = new_study("toy_arms", root, known=["gse"])
-    assert all(file.is_file() for file in files)
+    assert all(file.is_file() for file in new_study("toy_arms", root, known=["gse"]))
     installed = root / "src" / "bestarm_toy_arms-0.1.0.dist-info"  # what pip would write
     installed.mkdir()
     (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: bestarm-toy-arms\nVersion: 0.1.0\n")

@@ -24,8 +24,7 @@ FLAT = GammaPriors(*[(1.0, 1e-9)] * 3, (1e-6, 1e6), (1e-3, 1e4), (1e-8, 1e2))  #
 
 def candidates(n: int = 40, d: int = 2, replications: int = 0, seed: int = 0) -> np.ndarray:
     """Return random points, one set for all or one for each replication."""
-    shape = (replications, n, d) if replications else (n, d)
-    return np.random.default_rng(seed).random(shape)
+    return np.random.default_rng(seed).random((replications, n, d) if replications else (n, d))
 
 
 def judge(x: np.ndarray, y: np.ndarray, constant: float = 0.0) -> GPy.models.GPRegression:

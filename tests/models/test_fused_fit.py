@@ -39,8 +39,7 @@ def some_data(d: int, n: int, seed: int = 0) -> tuple[FitData, np.ndarray]:
     features = torch.tensor(rng.standard_normal((2, 60, d)), dtype=torch.float32)
     known, pool = (np.ascontiguousarray(part) for part in (order[:, :25], order[:, 25:]))
     sets, counts = rng.integers(2, size=n), (np.full(n, 25), np.full(n, 35))
-    targets = rng.standard_normal((n, 25))
-    data = FitData(features, sets, known, counts[0], pool, counts[1], np.arange(n), targets)
+    data = FitData(features, sets, known, counts[0], pool, counts[1], np.arange(n), rng.standard_normal((n, 25)))
     return data, np.stack([np.arange(n) + 3, np.arange(n) % 2], axis=1)
 
 
@@ -294,8 +293,7 @@ def digest() -> str:
 def test_code_for_256_bit_vectors_gives_the_same_bits_and_is_compiled_once(tmp_path):
     """A process that compiles for Haswell says so; the next one takes the code from the cache and says nothing."""
     haswell = {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": "+avx,+avx2,+bmi2,+fma"}
-    paths = {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
-    environment = os.environ | paths | haswell
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)} | haswell
     said = []
     for _ in range(2):
         options = {"env": environment, "capture_output": True, "text": True, "timeout": 300, "check": True}

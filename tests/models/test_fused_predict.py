@@ -24,8 +24,7 @@ def some_networks(d: int, hidden: tuple[int, ...], n: int, n_arms: int, n_sets: 
     none = (np.zeros((n, 0), dtype=np.int64), np.zeros(n, dtype=np.int64))
     row, targets = np.arange(n)[::-1].copy(), np.zeros((n, 0))
     data = FitData(features, rng.integers(n_sets, size=n), *none, *none, row, targets)
-    names = np.stack([np.arange(n), np.arange(n)], axis=1)
-    return data, Mlp(d, hidden).xavier(np.uint64(7), names, bias=1.0)
+    return data, Mlp(d, hidden).xavier(np.uint64(7), np.stack([np.arange(n), np.arange(n)], axis=1), bias=1.0)
 
 
 @pytest.mark.parametrize(("n_arms", "n_sets"), [(1, 1), (63, 3), (64, 1), (129, 2)])

@@ -17,8 +17,7 @@ def data(seed: int, n_replications: int = 6, n_arms: int = 7, d: int = 3, most: 
 
 def test_scores_are_those_of_statsmodels():
     features, counts, successes = data(0)
-    live = np.ones(counts.shape, dtype=bool)
-    found = logistic_scores(features, np.arange(6), live, counts, successes, ridge=1e-9)
+    found = logistic_scores(features, np.arange(6), np.ones(counts.shape, dtype=bool), counts, successes, ridge=1e-9)
     for r in range(6):
         table = np.column_stack([successes[r], counts[r] - successes[r]])
         fitted = sm.GLM(table, features[r], family=sm.families.Binomial()).fit(tol=1e-12)

@@ -112,10 +112,8 @@ def test_minibatches_are_uniform_without_replacement():
     for g in range(2):
         triples = [(known[:, g] == np.array(t)).all(axis=1).sum() for t in combinations(range(6), 3)]
         assert stats.chisquare(triples).pvalue > 1e-4
-        pairs = np.bincount(5 * (index[:, g, 0] - 100) + free[:, g, 0], minlength=30)
-        assert stats.chisquare(pairs).pvalue > 1e-4
-    between = np.bincount(6 * (index[:, 0, 0] - 100) + index[:, 1, 0] - 100, minlength=36)
-    assert stats.chisquare(between).pvalue > 1e-4
+        assert stats.chisquare(np.bincount(5 * (index[:, g, 0] - 100) + free[:, g, 0], minlength=30)).pvalue > 1e-4
+    assert stats.chisquare(np.bincount(6 * (index[:, 0, 0] - 100) + index[:, 1, 0] - 100, minlength=36)).pvalue > 1e-4
     after = np.bincount(6 * (index[:-1, 0, 0] - 100) + index[1:, 0, 0] - 100, minlength=36)
     assert stats.chisquare(after).pvalue > 1e-4
 
@@ -185,8 +183,7 @@ def test_divergence_is_noticed():
     """A quartic reward beats a quadratic penalty; outputs that are huge, infinite or not a number."""
     data, networks = ragged()
     training = Training((10, 5), steps=400, learning_rate=0.5, objective="hinge")
-    found = predict(training, data, fit_networks(training, data, np.full(8, 100.0), KEY, networks))
-    assert diverged(found).any()
+    assert diverged(predict(training, data, fit_networks(training, data, np.full(8, 100.0), KEY, networks))).any()
     limits = np.array([[0.0, DIVERGED], [0.0, -1.1 * DIVERGED], [np.nan, 0.0], [np.inf, 0.0]])
     assert diverged(limits).tolist() == [False, True, True, True]
 

@@ -57,8 +57,7 @@ def test_default_tolerance_is_near_the_optimum():
 def ndcg(labels, ranking):
     """Return the nDCG of a ranking for a set of labels, by its definition."""
     gains = 1.0 / np.log2(np.arange(len(ranking)) + 2)
-    places = [list(ranking).index(label) for label in labels]
-    return gains[places].sum() / gains[: len(labels)].sum()
+    return gains[[list(ranking).index(label) for label in labels]].sum() / gains[: len(labels)].sum()
 
 
 def test_ranking_partition_improves_the_ndcg_by_its_definition():
@@ -131,8 +130,7 @@ def test_precision_agrees_with_sorting():
     rows = sparse.csr_matrix(truth)
     found = precision_sums(scores, rows.indptr.astype(np.int64), rows.indices.astype(np.int64), 5)
     ranked = np.argsort(-scores, axis=1, kind="stable")
-    expected = [np.take_along_axis(truth, ranked[:, :k], axis=1).mean() for k in range(1, 6)]
-    np.testing.assert_allclose(found, expected)
+    np.testing.assert_allclose(found, [np.take_along_axis(truth, ranked[:, :k], axis=1).mean() for k in range(1, 6)])
 
 
 def test_seeds_threads_and_dense_input_change_what_they_should():
@@ -191,8 +189,7 @@ def test_reading_points(tmp_path):
 
 def test_power_law_points():
     """The first label is the most frequent; two draws share what labels prefer."""
-    points = power_law_points(300, 50, 10, seed=0)
-    counts = np.asarray(points.labels.sum(axis=0)).ravel()
+    counts = np.asarray(power_law_points(300, 50, 10, seed=0).labels.sum(axis=0)).ravel()
     assert counts.argmax() == 0
     assert counts.min() > 0
 
@@ -203,6 +200,5 @@ def test_bibtex_well_above_popularity():
     train, test = read_split("Bibtex")
     assert (train.features.shape, test.labels.shape) == ((4880, 1836), (2515, 159))
     assert train.labels.sum() + test.labels.sum() == pytest.approx(2.402 * 7395, rel=1e-3)
-    model = FastXML(n_trees=10).fit(train.features[::3], train.labels[::3])
-    assert model.precision_at_k(*test) > 0.45
+    assert FastXML(n_trees=10).fit(train.features[::3], train.labels[::3]).precision_at_k(*test) > 0.45
     assert popularity_precision(train.labels, test.labels) == pytest.approx(0.136, abs=1e-3)

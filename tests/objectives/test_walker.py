@@ -25,8 +25,7 @@ def test_power_of_the_torques_is_the_change_of_energy():
     for state, torques in product(STATES, np.array([[0.0, 0.0], [3.0, -2.0]])):
         rate = np.concatenate([state[3:], mechanics.accelerations(state, torques)])
         change = (energy(state + 1e-6 * rate) - energy(state - 1e-6 * rate)) / 2e-6
-        power = torques @ (state[5] - state[3:5])
-        assert change == pytest.approx(power, rel=1e-5, abs=1e-5)
+        assert change == pytest.approx(torques @ (state[5] - state[3:5]), rel=1e-5, abs=1e-5)
 
 
 def test_mirror_image():

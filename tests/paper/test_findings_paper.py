@@ -50,13 +50,11 @@ def test_every_role_and_fence_was_understood(html):
 
 
 def test_every_predicate_guards_a_paragraph():
-    used = " ".join(re.findall(r"^:::\{holds\} (.*)$", TEXT, re.MULTILINE)).split()
-    assert set(used) == set(PREDICATES)
+    assert set(" ".join(re.findall(r"^:::\{holds\} (.*)$", TEXT, re.MULTILINE)).split()) == set(PREDICATES)
 
 
 def test_every_fact_is_told():
-    used = {match[2].partition("::")[0].strip() for match in ROLE.finditer(TEXT) if match[1] == "fact"}
-    assert used == set(FACTS)
+    assert {match[2].partition("::")[0].strip() for match in ROLE.finditer(TEXT) if match[1] == "fact"} == set(FACTS)
 
 
 PLACES = r"(?:Table|Section|Figure|Equation|Lemma|Theorem)s?\s\d+(?:\.\d+)?"
@@ -127,8 +125,7 @@ class Damaged(Rows):
         if self.damage == "signs" and "low" in table and "value" in table:
             table[["value", "low", "high"]] = -table[["value", "high", "low"]].to_numpy()
         if self.damage == "sizes" and "value" in table:
-            changed = table["x"].notna() if "x" in table else slice(None)
-            table.loc[changed, ["value", "low", "high"]] *= 10.0
+            table.loc[table["x"].notna() if "x" in table else slice(None), ["value", "low", "high"]] *= 10.0
         if self.damage == "rates" and "falsely refuted" in table:
             table["falsely refuted"] = "9.9%"
         if self.damage == "closed" and "statistic" in table:

@@ -177,8 +177,7 @@ def test_greedy_maximisation_is_pure_exploration(make):
         assert len(region) == state.log[r, LOG.index("region")]
         assert (before[0][r] + width * np.sqrt(before[1][r])).argmax() == arms[r, 0]
         kernel = posterior_kernel(state, r, n[r] + 1)
-        places = greedy_map(kernel[np.ix_(region, region)], BATCH - 1)[0]
-        np.testing.assert_array_equal(region[places], arms[r, 1:])
+        np.testing.assert_array_equal(region[greedy_map(kernel[np.ix_(region, region)], BATCH - 1)[0]], arms[r, 1:])
         assert state.log[r, LOG.index("log_det")] == pytest.approx(float(log_determinants(kernel, arms[r, 1:])))
         assert state.log[r, LOG.index("informative")] == pytest.approx(float(informative(kernel, arms[r, 1:])))
 

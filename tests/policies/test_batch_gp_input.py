@@ -52,8 +52,7 @@ SPACE = {"x": Interval(0.0, 1.0), "y": Interval(0.0, 1.0)}
 def the_seven(batch: int, rounds: int, **settings) -> list[BatchGP]:
     """Return the searches of the paper's figures."""
     s = {"batch": batch, "rounds": rounds, "model": KNOWN} | settings
-    makers = (gp_bucb, b_est, ucb_dpp_max, est_dpp_max, ucb_dpp_sample, est_dpp_sample, lp_ucb)
-    return [make(**s) for make in makers]
+    return [make(**s) for make in (gp_bucb, b_est, ucb_dpp_max, est_dpp_max, ucb_dpp_sample, est_dpp_sample, lp_ucb)]
 
 
 def others(batch: int, rounds: int) -> list[BatchGP]:
@@ -200,8 +199,7 @@ def failing(x: float, y: float) -> float:
 @pytest.mark.parametrize("number", range(7), ids=[p.label for p in the_seven(1, 1)])
 def test_one_point_of_a_batch_that_fails_is_marked_and_the_run_goes_on(number, model):
     """An exception, NaN and infinity: every batch is whole, each failure has its reason, the others teach."""
-    policy = the_seven(5, 5, model=model)[number]
-    best = maximise(failing, latin_hypercube(SPACE, 60, seed=3), policy, seed=1)
+    best = maximise(failing, latin_hypercube(SPACE, 60, seed=3), the_seven(5, 5, model=model)[number], seed=1)
     table = best.table
     assert table.groupby("batch").size().tolist() == [1, 5, 5, 5, 5, 5]
     small = (table["x"] < 0.2) | (table["y"] < 0.15)
@@ -265,8 +263,7 @@ def test_what_a_failed_trial_is_told_as():
 
 def test_a_value_too_large_for_arithmetic_is_a_failed_trial():
     """Nothing of a search is lost: the trial says what to do, and what it is told as is no such value."""
-    candidates = latin_hypercube(SPACE, 40)
-    best = maximise(lambda x, y: 1e200 if x > 0.5 else x, candidates, gp_bucb(3, 4, model=KNOWN))
+    best = maximise(lambda x, y: 1e200 if x > 0.5 else x, latin_hypercube(SPACE, 40), gp_bucb(3, 4, model=KNOWN))
     assert set(best.table.loc[best.table["x"] > 0.5, "failure"]) == {"the value was 1e+200, beyond 1e+150: rescale"}
     assert best.settings["x"] <= 0.5
 

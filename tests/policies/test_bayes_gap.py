@@ -108,8 +108,7 @@ def test_information_of_theorem_1():
     """(B - K) / sigma^2 + kappa / eta^2, kappa over arms away from the origin."""
     arms = LinearBandit("a", np.array([[2.0, 0], [0, 1], [0, 0]]), np.ones(2), 1.0).arms
     policy = BayesGap(13, 2.0, prior_scale=3.0)
-    state = policy.start(arms, Streams.first(2, seed=SEED))
-    np.testing.assert_allclose(state.information, 10 / 4 + 1.25 / 9)
+    np.testing.assert_allclose(policy.start(arms, Streams.first(2, seed=SEED)).information, 10 / 4 + 1.25 / 9)
     turned = replace(policy, kernel="exponential").start(arms, Streams.first(2, seed=SEED))
     np.testing.assert_allclose(turned.information, 10 / 4 + 3 / 9)  # each arm has the variance 1
 
@@ -135,8 +134,7 @@ def test_first_arm_is_drawn_uniformly_where_all_are_alike():
     streams = Streams.first(4000, seed=SEED, instance="ties")
     first = [p[0] for p in drive(BayesGap(1, SIGMA), problem, streams).pulls]
     assert stats.chisquare(np.bincount(first, minlength=5)).pvalue > 1e-3
-    ordered = drive(BayesGap(1, SIGMA, ties_in_order=True), problem, streams.take(np.arange(5)))
-    assert ordered.pulls == [[0]] * 5
+    assert drive(BayesGap(1, SIGMA, ties_in_order=True), problem, streams.take(np.arange(5))).pulls == [[0]] * 5
 
 
 def test_authors_code_pulls_j_of_the_best_arm_first_where_both_are_known_alike():
@@ -145,8 +143,7 @@ def test_authors_code_pulls_j_of_the_best_arm_first_where_both_are_known_alike()
     streams = Streams.first(40, seed=SEED, instance="leader")
     run = drive(BayesGap(6, SIGMA, initialise=True, ties_in_order=True), problem, streams)
     for r in range(40):
-        rewards = [standard_normal(streams.key("noise"), r, a, 0) for a in range(5)]
-        assert run.pulls[r][5] == np.argmax(rewards)
+        assert run.pulls[r][5] == np.argmax([standard_normal(streams.key("noise"), r, a, 0) for a in range(5)])
     free = drive(BayesGap(6, SIGMA, initialise=True), problem, streams)
     assert 5 < sum(free.pulls[r][5] != run.pulls[r][5] for r in range(40)) < 35
 

@@ -72,8 +72,7 @@ def test_ties_are_broken_uniformly_among_equal_arms():
     """Chi-square over 9000 choices among three of five; rounding does not untie, a real difference does."""
     values = np.array([0.3, 1.0, 1.0 + 2e-16, 0.9, 1.0 - 2e-16])
     allowed = np.ones(5, dtype=bool)
-    chosen = [largest(values, allowed, False, np.uint64(7), r, 0, 0) for r in range(9000)]
-    counts = np.bincount(chosen, minlength=5)
+    counts = np.bincount([largest(values, allowed, False, np.uint64(7), r, 0, 0) for r in range(9000)], minlength=5)
     assert counts[[0, 3]].sum() == 0
     assert stats.chisquare(counts[[1, 2, 4]]).pvalue > 1e-3
     assert largest(values, allowed, True, np.uint64(7), 0, 0, 0) == 1
@@ -252,8 +251,7 @@ def test_log_volume_is_the_growth_of_the_determinant(seed, n_arms, n_features):
         policy.tell(state, asked, np.where(rng.random(totals.shape) < 0.3, np.nan, totals))
     for r in range(2):
         design = 0.3 * np.eye(n_features) + features.T @ np.diag(state.pulls[r]) @ features
-        expected = np.linalg.slogdet(design)[1] - n_features * np.log(0.3)
-        assert state.log_volume[r] == pytest.approx(expected, abs=1e-9)
+        assert state.log_volume[r] == pytest.approx(np.linalg.slogdet(design)[1] - n_features * np.log(0.3), abs=1e-9)
     radius = np.sqrt(2 * np.log(n_arms**2 / 0.05) + state.log_volume) + np.sqrt(0.3) / 0.5
     np.testing.assert_allclose(state.threshold(1.0), radius)  # of the data with the last reward
 

@@ -64,8 +64,7 @@ def test_a_naive_judge_gives_the_same_answers_after_as_many_pulls(policy):
 def test_stages_share_the_budget_and_their_risks_grow():
     wrapped, arms = Fc2fb(MLinGape(2), 1000, base=10, delta0=0.5), Arms(np.eye(5))
     assert wrapped.stages(arms) == 6
-    risks = [wrapped.at(stage, arms).delta for stage in range(1, 7)]
-    assert risks == [0.5**power for power in (32, 16, 8, 4, 2, 1)]
+    assert [wrapped.at(stage, arms).delta for stage in range(1, 7)] == [0.5**power for power in (32, 16, 8, 4, 2, 1)]
     assert Fc2fb(MLinGape(2), 10**7, base=1).at(1, arms).delta == 1e-300  # e^-8388608 underflows
 
 

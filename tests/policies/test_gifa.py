@@ -338,8 +338,7 @@ def test_ties_are_broken_uniformly():
     assert len(np.unique(sets)) == 6
     for chosen in (state.pair[:, 0], state.pair[:, 1], asked.arms[:, 0]):
         assert stats.chisquare(np.bincount(chosen, minlength=4)).pvalue > 1e-3
-    took_b = (asked.arms[:, 0] == state.pair[:, 0]).sum()
-    assert stats.binomtest(int(took_b), n).pvalue > 1e-3
+    assert stats.binomtest(int((asked.arms[:, 0] == state.pair[:, 0]).sum()), n).pvalue > 1e-3
 
 
 def test_presets_are_the_rows_of_table_1():
@@ -423,8 +422,7 @@ def test_errors_are_as_rare_as_delta_says(policy, problem, n):
     """Of presets on an easy instance, and by the threshold of Theorem 1 on close arms; every replication stops."""
     frame = rows(policy, problem, Streams.first(n, seed=SEED, instance=problem.label))
     assert frame["stopped"].all()
-    errors = int((frame["correct"] == 0).sum())
-    assert stats.binomtest(errors, n, policy.delta, alternative="greater").pvalue > 1e-3
+    assert stats.binomtest(int((frame["correct"] == 0).sum()), n, policy.delta, alternative="greater").pvalue > 1e-3
 
 
 def test_features_help_when_arms_share_them():

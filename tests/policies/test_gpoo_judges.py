@@ -206,8 +206,7 @@ def test_units_do_not_matter():
     """f, noise, kernel and delta in other units: the same tree."""
     bandit = reward_function("f1")
     small, _, _ = trace(Gpoo("GPOO", 50), bandit)
-    function = replace(bandit.function, weights=5.0 * bandit.function.weights)
-    scaled = replace(bandit, function=function, sigma=0.5)
+    scaled = replace(bandit, function=replace(bandit.function, weights=5.0 * bandit.function.weights), sigma=0.5)
     kernel = {"family": "rbf", "variance": 2.5, "lengthscale": 0.05}
     large, _, _ = trace(Gpoo("GPOO", 50, kernel=kernel, sigma=0.5, delta_scale=70.0), scaled)
     np.testing.assert_array_equal(small, large)
@@ -224,8 +223,7 @@ def test_integrals_are_averages_with_the_noise_of_their_volume():
     streams = Streams(7, bandit.label, np.arange(1))
     tally, rewards = partition.no_pulls(1), []
     for cell in cells[0]:
-        asked = Ask(np.array([[cell]]), np.ones((1, 1), dtype=np.int64))
-        rewards.append(bandit.rewards(asked, tally, streams)[0, 0])
+        rewards.append(bandit.rewards(Ask(np.array([[cell]]), np.ones((1, 1), dtype=np.int64)), tally, streams)[0, 0])
     points, averaging = observed_averages(partition, cells[0], 0.05)
     found = AggregatedGP(policy.kernel, 0.01).fit(points, np.array(rewards), averaging)
     live = np.flatnonzero(state.live[0])

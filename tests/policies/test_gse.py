@@ -30,8 +30,7 @@ def sphere(seed: int, n_arms: int, d: int, sigma: float = 0.5, n_sets: int | Non
     shape = (n_arms, d) if n_sets is None else (n_sets, n_arms, d)
     x = rng.standard_normal(shape)
     x /= np.linalg.norm(x, axis=-1, keepdims=True)
-    theta = rng.standard_normal(d if n_sets is None else (n_sets, d))
-    return LinearBandit(f"sphere {seed} {shape}", x, theta, sigma)
+    return LinearBandit(f"sphere {seed} {shape}", x, rng.standard_normal(d if n_sets is None else (n_sets, d)), sigma)
 
 
 def run(policy, problem, n: int, seed: int = 0):
@@ -167,8 +166,7 @@ def test_the_order_of_the_arms_does_not_matter_as_written():
     for policy in (Gse(40), Gse(40, allocation="g-optimal"), OdLinBai(40)):
         frequencies = np.bincount(run(policy, problem, 2000)["arm"].astype(int), minlength=4) / 2000
         assert np.abs(frequencies - 0.25).max() < 4.5 * np.sqrt(0.25 * 0.75 / 2000)
-    exact = LinearBandit("equal", np.eye(4), np.zeros(4), 1e-300)
-    assert (run(Gse(40).as_coded(), exact, 50)["arm"] == 3).all()
+    assert (run(Gse(40).as_coded(), LinearBandit("equal", np.eye(4), np.zeros(4), 1e-300), 50)["arm"] == 3).all()
 
 
 def test_failed_evaluations_teach_nothing_and_cost_their_pulls():

@@ -99,8 +99,7 @@ def assert_judged(policy: LinGame, problem: LinearBandit, n_replications: int, c
 @pytest.mark.parametrize("convention", ["as_written", "as_coded"])
 def test_both_conventions_agree_with_the_naive_algorithm_on_the_hard_instance(convention):
     """K = 3, omega = 0.1: three replications, up to 3000 pulls."""
-    policy = LinGame() if convention == "as_written" else LinGame().as_coded()
-    assert_judged(policy, HARD, 3, 3000)
+    assert_judged(LinGame() if convention == "as_written" else LinGame().as_coded(), HARD, 3, 3000)
 
 
 def test_every_deviation_alone_agrees_with_the_naive_algorithm():
@@ -108,8 +107,7 @@ def test_every_deviation_alone_agrees_with_the_naive_algorithm():
     names = ("tracking", "best_response", "noise_in_statistic", "squared_norm")
     stopped = 0
     for parts in product(("C", "D"), ("learner", "counts"), (True, False), (True, False)):
-        policy = LinGame(regulariser=0.3, **dict(zip(names, parts, strict=True)))
-        stopped += assert_judged(policy, EASY, 2, 400)
+        stopped += assert_judged(LinGame(regulariser=0.3, **dict(zip(names, parts, strict=True))), EASY, 2, 400)
     assert stopped > 16
 
 
@@ -135,8 +133,7 @@ def test_best_arm_of_an_easy_instance_is_found(convention):
     policy = LinGame() if convention == "as_written" else LinGame().as_coded()
     frame = rows(policy, EASY, Streams.first(100, seed=SEED, instance=EASY.label))
     assert frame["stopped"].all()
-    errors = int((frame["correct"] == 0).sum())
-    assert stats.binomtest(errors, 100, policy.delta, alternative="greater").pvalue > 1e-3
+    assert stats.binomtest(int((frame["correct"] == 0).sum()), 100, policy.delta, alternative="greater").pvalue > 1e-3
 
 
 def test_taking_the_noise_for_twice_its_size_costs_pulls():

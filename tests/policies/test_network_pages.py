@@ -30,8 +30,7 @@ class LibraryDraws:
     """The initial weights and minibatches of one network of the library."""
 
     def __init__(self, key, replication: int, t: int, place: int, member: int) -> None:
-        item = t * NETWORKS_A_ROUND + place * MOST_MEMBERS + member
-        self.key, self.name = key, np.array([[replication, item]])
+        self.key, self.name = key, np.array([[replication, t * NETWORKS_A_ROUND + place * MOST_MEMBERS + member]])
 
     def weights(self, sizes):
         shape = Mlp(sizes[0], sizes[1:-1])

@@ -199,8 +199,7 @@ def test_fixed_designs_pull_once_and_fit_least_squares():
         return np.einsum("vi,ij,vj->v", directions, inverse, directions).max()
 
     weights = OracleAllocation(300, tuple(means)).start(bandit.arms, Streams.first(1)).weights[0]
-    random = np.random.default_rng(0).dirichlet(np.ones(9), 3000)
-    assert hardness(weights + 1e-9) <= min(hardness(w) for w in random)
+    assert hardness(weights + 1e-9) <= min(hardness(w) for w in np.random.default_rng(0).dirichlet(np.ones(9), 3000))
 
 
 def test_rows_are_solved_once_for_each_kind():

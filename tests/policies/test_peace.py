@@ -106,8 +106,7 @@ def test_runs_are_those_of_the_pages(seed, n_arms, d):
     streams, n_draws = Streams(0, bandit.label, np.arange(7)), n_arms + 7
 
     def by_stage(bench):
-        draws = the_draws(bench, lambda r: ((r, t) for t in range(n_draws)))
-        return draws | {"order": bench.orders(n_arms)}
+        return the_draws(bench, lambda r: ((r, t) for t in range(n_draws))) | {"order": bench.orders(n_arms)}
 
     same_runs(page.peace_live_arms, Peace(90, solver="optimised"), bandit, streams, draws=by_stage)
 

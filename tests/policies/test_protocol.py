@@ -26,8 +26,7 @@ def says(policy, state, asked, totals, message):
 def bad_tellings(asked, totals):
     """Return what must not be told in the place of these totals, with a part of the message."""
     n, b = asked.arms.shape
-    pulled = asked.counts > 0
-    place = tuple(np.argwhere(pulled)[0])
+    place = tuple(np.argwhere(asked.counts > 0)[0])
     infinite, large = totals.copy(), totals.copy()
     infinite[place], large[place] = np.inf, -1e308
     shape = "totals must have the shape of the arms"

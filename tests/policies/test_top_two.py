@@ -69,8 +69,7 @@ def test_every_round_is_that_of_dense_gaussian_conditioning(n_arms, d, level):
             own, kept = variances[r][0], 1.0 / (1.0 + n[r] * variances[r][0])
             axes = np.hstack([kept[:, None] * state.roots[r], np.diag(np.sqrt(own * kept))])
             np.testing.assert_allclose(axes @ axes.T, covariance, rtol=1e-6, atol=1e-9)
-            z = [standard_normal(key, r, t, i) for i in range(axes.shape[1])]
-            leader = int(np.argmax(mean + 0.7 * axes @ z))
+            leader = int(np.argmax(mean + 0.7 * axes @ [standard_normal(key, r, t, i) for i in range(axes.shape[1])]))
             spread = covariance[leader, leader] + np.diag(covariance) - 2.0 * covariance[leader]
             odds = np.maximum(mean[leader] - mean, 0.0) ** 2 / np.where(spread > 1e-9, spread, np.nan)
             # of several arms with larger means than the leader any is the challenger

@@ -106,8 +106,7 @@ def test_the_same_pull_has_the_same_noise_whatever_the_order(problem):
 def test_noise_does_not_depend_on_its_scale():
     """Two values of sigma see the same noise, so they can be compared pull by pull."""
     loud, quiet = (classic_instance(4, 2, 0.5, sigma=sigma) for sigma in (1.0, 0.1))
-    noise = [(pull(p, [0, 1, 2, 3]) - p.means) / p.sigma for p in (loud, quiet)]
-    np.testing.assert_allclose(*noise, atol=1e-14)
+    np.testing.assert_allclose(*[(pull(p, [0, 1, 2, 3]) - p.means) / p.sigma for p in (loud, quiet)], atol=1e-14)
 
 
 def test_padding_costs_no_pull_and_gives_no_reward():

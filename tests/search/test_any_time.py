@@ -26,8 +26,7 @@ def a_search(name="gp_bucb", **more):
 
 
 def measured(batch, failed=()):
-    rewards = ["failed" if n in failed else TRUTH[n] for n in batch["name"]]
-    return batch.assign(reward=rewards)
+    return batch.assign(reward=["failed" if n in failed else TRUTH[n] for n in batch["name"]])
 
 
 @NAMES
@@ -65,8 +64,7 @@ def test_what_is_pending_is_not_asked_for_again(name):
     assert set(search.pending) == set(asked)
     search.tell(measured(second))
     assert set(search.pending) == set(asked) - set(second["name"])
-    fourth = search.ask(2)
-    assert not set(fourth["name"]) & set(asked)
+    assert not set(search.ask(2)["name"]) & set(asked)
     assert (search.check(), search.history["round"].tolist()) == ([], [0] * 8 + [3] * 5)
 
 
@@ -100,13 +98,11 @@ def test_a_half_done_round_is_no_dead_end():
     search = a_search("random")
     batch = search.ask(6)
     names = batch["name"].tolist()
-    rewards = [1.0, 2.0, "failed", "", "not done", "not done"]
-    search.tell(batch.assign(reward=rewards))
+    search.tell(batch.assign(reward=[1.0, 2.0, "failed", "", "not done", "not done"]))
     assert search.states[names].tolist() == ["measured", "measured", "failed", "asked", "not done", "not done"]
     assert search.notes == ["1 row without a reward, still to come."]
     refuses(lambda: search.tell(search.ask()), "no row of the table has a reward: all 1 are still to come")
-    rest = search.ask(36)["name"]
-    assert set(rest) == set(TABLE.index) - set(names[:4])
+    assert set(search.ask(36)["name"]) == set(TABLE.index) - set(names[:4])
     search.not_done()
     assert search.states.value_counts()["not done"] == 37
     search.ask(1, pending=[])
@@ -130,8 +126,7 @@ def test_corrections_replicates_and_data_from_before(name):
     """A correction takes the place of a value, a second measurement is averaged with it."""
     search = a_search(name)
     search.tell(pd.DataFrame({"name": ["c1", "c2", "c2"], "reward": [5.0, 1.0, 3.0]}))
-    table = search.predict().set_index("name")["value"]
-    assert table[["c1", "c2"]].tolist() == [5.0, 2.0]
+    assert search.predict().set_index("name")["value"][["c1", "c2"]].tolist() == [5.0, 2.0]
     search.ask(2)
     search.tell(pd.DataFrame({"name": ["c1"], "reward": [0.5]}), replace=True)
     assert search.predict().set_index("name")["value"]["c1"] == 0.5
@@ -174,8 +169,7 @@ def test_each_aim_finds_its_candidates(aim):
     """From half of the values the best of the rest are asked for; predictions are in the reward's own units."""
     search, linear, key = a_search("gp_bucb", aim=aim), TABLE["x"], AIMS[aim]
     search.tell(pd.DataFrame({"reward": linear[::2]}, index=linear.index[::2]))
-    left = linear[1::2].map(key).sort_values()
-    assert left.rank()[search.ask(4)["name"]].mean() < 8
+    assert linear[1::2].map(key).sort_values().rank()[search.ask(4)["name"]].mean() < 8
     assert search.best()["name"].tolist() == [linear[::2].map(key).idxmin()]
     shown = linear if aim in ("high", "low") else linear.map(key).abs()
     predicted = search.predict().set_index("name")["mean"]
@@ -257,8 +251,7 @@ def test_finished_and_nothing_left():
 def test_candidates_from_every_kind_of_file_are_the_same(tmp_path):
     """Excel's CSV, plain CSV, Parquet and a DataFrame; what was done is said."""
     text = "name;dose;salt;on ice;lot\r\nA;0,5;NaCl;TRUE;7\r\nB;1,25;KCl;FALSE;7\r\nC;;NaCl;TRUE;7\r\n"
-    again = "B;1,25;KCl;FALSE;7\r\n;;;;\r\n"
-    (tmp_path / "excel.csv").write_bytes(("\ufeff" + text + again).encode())
+    (tmp_path / "excel.csv").write_bytes(("\ufeff" + text + "B;1,25;KCl;FALSE;7\r\n;;;;\r\n").encode())
     plain = text.replace(",", ".").replace(";", ",").replace("\r", "")
     (tmp_path / "plain.csv").write_text(plain)
     frame = pd.read_csv(io.StringIO(plain), index_col="name")
@@ -295,8 +288,7 @@ def test_the_policy_of_hits_takes_what_a_hit_is_from_them(tmp_path):
     search = a_search("hits", hits="10%")
     search.tell(measured(search.ask(8)))
     search.save(tmp_path / "s.zip")
-    again = Search.load(tmp_path / "s.zip")
-    assert again.ask(4)["name"].tolist() == search.ask(4)["name"].tolist()
+    assert Search.load(tmp_path / "s.zip").ask(4)["name"].tolist() == search.ask(4)["name"].tolist()
 
 
 def test_a_threshold_reaches_the_choice_of_the_policy_of_hits():
@@ -306,8 +298,7 @@ def test_a_threshold_reaches_the_choice_of_the_policy_of_hits():
         search = a_search("hits", hits=threshold)
         search.tell(pd.DataFrame({"reward": TRUTH[::3]}, index=TRUTH.index[::3]))
         table = search.predict().set_index("name")
-        score = (table["mean"] - threshold) / table["deviation"]
-        wanted = score[table["state"] == "unmeasured"].nlargest(5)
+        wanted = ((table["mean"] - threshold) / table["deviation"])[table["state"] == "unmeasured"].nlargest(5)
         batches.append(search.ask(5)["name"].tolist())
         assert batches[-1] == wanted.index.tolist()
     assert len({tuple(batch) for batch in batches}) == 3

@@ -58,8 +58,7 @@ def test_the_page_has_everything_and_needs_nothing(tmp_path):
     search.report(tmp_path / "campaign.html")
     text = (tmp_path / "campaign.html").read_text(encoding="utf-8")
     page = Page(text)
-    names = [tag for tag, _ in page.tags]
-    assert not {"script", "link", "iframe", "b"} & set(names)
+    assert not {"script", "link", "iframe", "b"} & {tag for tag, _ in page.tags}
     assert "http" not in re.sub(r"http-equiv", "", text)
     assert "prefers-color-scheme: dark" in text
     pictures = [attributes for tag, attributes in page.tags if tag == "img"]
@@ -116,8 +115,7 @@ def test_the_command_writes_the_page(tmp_path, capsys):
 
 
 def test_the_form_for_notebooks_is_short_and_escaped():
-    search = a_search(3)
-    text = search._repr_html_()
+    text = a_search(3)._repr_html_()
     page = Page(text)
     assert {tag for tag, _ in page.tags} == {"table", "tbody", "tr", "th", "td"}
     assert f"{EVIL}2: 2" in page.text
@@ -144,5 +142,4 @@ def test_the_best_and_the_next_step(aim, rewards, words):
 
 
 def test_sequential_searches_have_a_form_too():
-    text = Search(TABLE, bestarm.m_lingape(n_best=1, delta=0.1, sigma=0.1))._repr_html_()
-    assert "0 rounds told" in text
+    assert "0 rounds told" in Search(TABLE, bestarm.m_lingape(n_best=1, delta=0.1, sigma=0.1))._repr_html_()

@@ -60,8 +60,7 @@ def test_a_log_of_format_1_opens_for_ever_and_goes_on(tmp_path, capsys):
     features, phenotypes = tmp_path / "lab" / "features.csv", tmp_path / "lab" / "phenotypes.csv"
     arguments = ["suggest", str(features), str(phenotypes), "--policy", "gp_bucb", "--batch", "4", "--aim", "low"]
     assert (main([*arguments, "--check"]), main(arguments)) == (0, 0)
-    out = capsys.readouterr().out
-    assert out.count("the same batch") == 4
+    assert capsys.readouterr().out.count("the same batch") == 4
     plate = pd.read_csv(tmp_path / "lab" / "phenotypes_rounds" / "round_003_plate.csv")
     with open(phenotypes, "a") as file:
         file.writelines(f"{gene},1.5\n" for gene in plate["gene"])

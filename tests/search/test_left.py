@@ -171,8 +171,7 @@ def test_bad_input_is_refused_in_one_line(given):
 
 
 def test_nothing_told_and_sequential_searches():
-    search = Search(np.eye(4), "gp")
-    assert str(search.left()) == "not known: no result was told yet"
+    assert str(Search(np.eye(4), "gp").left()) == "not known: no result was told yet"
     refuses(lambda: Search(np.eye(4), bestarm.m_lingape(n_best=1)).left(), "has no such posterior")
     custom = Search(np.random.default_rng(0).uniform(size=(30, 2)), bestarm.gp_bucb(batch=3, rounds=5))
     custom.tell(custom.ask().assign(reward=lambda t: np.arange(len(t)) * 0.5))

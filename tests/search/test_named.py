@@ -136,8 +136,7 @@ def test_type_checkers_and_the_table_see_the_same_names():
 
 def test_no_public_name_is_that_of_a_module():
     """Importing ``bestarm.x`` sets ``x`` in the package, where it would hide a function ``x``."""
-    modules = {module.name for module in pkgutil.iter_modules(bestarm.__path__)}
-    assert not modules & set(bestarm.__all__)
+    assert not {module.name for module in pkgutil.iter_modules(bestarm.__path__)} & set(bestarm.__all__)
 
 
 @pytest.mark.parametrize("name", ["lucb", "gse_lin", "gpoo", "lin_ucb"])

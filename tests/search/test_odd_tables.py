@@ -253,8 +253,7 @@ def test_texts_that_hold_numbers_are_refused_unless_they_are_words(cells, words,
     "cells", [("Na", "K"), ("None", "XPhos"), ("-", "PPh3"), ("inf", "Al"), ("Na", "None"), ("NA", "x")]
 )
 def test_words_stay_words(cells, tmp_path):
-    found = read(tmp_path, column([*cells, cells[0]]))
-    assert found.table["v"].tolist() == [*cells, cells[0]]
+    assert read(tmp_path, column([*cells, cells[0]])).table["v"].tolist() == [*cells, cells[0]]
 
 
 def test_genes_beside_names_are_other_names_and_two_characters_of_micro_one_unit(tmp_path):
@@ -294,8 +293,7 @@ def test_layouts_are_understood_and_said(kind, suffix, tmp_path):
         for i in range(3)
     ]
     if suffix == ".csv":
-        text = "\r\n".join([*head, *map(",".join, rows), ""])
-        (tmp_path / "t.csv").write_bytes(text.encode("utf-16"))
+        (tmp_path / "t.csv").write_bytes("\r\n".join([*head, *map(",".join, rows), ""]).encode("utf-16"))
     else:
         cells = [*(line.split(",") for line in head), *rows]
         a_book(*([cell or None for cell in row] for row in cells)).save(tmp_path / "t.xlsx")
@@ -351,8 +349,7 @@ def test_tables_of_other_libraries_and_several_levels():
     arrow = pytest.importorskip("pyarrow").Table.from_pandas(LINE.assign(s="1-2", z=LINE["x"] ** 2))
     found = Candidates.of(arrow, words="s", results="z")
     assert (found.names, found.columns) == (tuple(LINE.index), ("x", "s=1-2"))
-    levels = LINE.set_axis(pd.MultiIndex.from_tuples([("dose", "mM")]), axis=1)
-    assert Candidates.of(levels).columns == ("dose mM",)
+    assert Candidates.of(LINE.set_axis(pd.MultiIndex.from_tuples([("dose", "mM")]), axis=1)).columns == ("dose mM",)
     refuses(lambda: Candidates.of(np.eye(2), names="ab"), "names must be a list of names or a table, got 'ab'")
     refuses(lambda: Candidates.of(LINE.assign(v=[np.ones(2)] * 12)), "column 'v' has a ndarray, no number and no word")
     lazy = type("Lazy", (), {"columns": ["x"], "__array__": lambda self, *_, **__: np.eye(2)})()

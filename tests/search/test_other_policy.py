@@ -135,8 +135,7 @@ def test_beyond_4000_measurements_it_goes_on_and_says_so(name, most, caplog, mon
         "the others spread evenly over the rest."
     ]
     assert f"learns from {most:,} of {most + 100:,}" in search._repr_html_()
-    batch = search.ask(3)
-    assert np.mean([rewards[n] for n in batch["name"]]) > every["reward"][most + 100 :].quantile(0.8)
+    assert np.mean([rewards[n] for n in search.ask(3)["name"]]) > every["reward"][most + 100 :].quantile(0.8)
 
 
 def test_what_is_learned_of_many_is_the_best_half_and_a_spread():
@@ -147,8 +146,7 @@ def test_what_is_learned_of_many_is_the_best_half_and_a_spread():
     assert len(np.unique(kept)) == 100
     best = np.argsort(-y, kind="stable")[:50]
     assert set(best) <= set(kept)
-    others = np.setdiff1d(kept, best)
-    cells = np.histogram2d(*x[others].T, bins=4, range=[[0, 1], [0, 1]])[0]
+    cells = np.histogram2d(*x[np.setdiff1d(kept, best)].T, bins=4, range=[[0, 1], [0, 1]])[0]
     assert cells[:3].min() >= 1, "no part of the square is without one"
     np.testing.assert_array_equal(learned_from(x[:100], y[:100], 100), np.arange(100))
 

@@ -23,8 +23,7 @@ TABLE = pd.read_csv(FIGURES / "oae" / "your_own_screen" / "replay.csv")
 
 
 def test_the_page_has_every_policy_with_its_summary():
-    found = re.findall(r"^\| `(\w+)` \| ([^|]+) \|", PAGE, re.MULTILINE)
-    assert found == [(name, SUMMARIES[name]) for name in NAMES]
+    assert re.findall(r"^\| `(\w+)` \| ([^|]+) \|", PAGE, re.MULTILINE) == [(name, SUMMARIES[name]) for name in NAMES]
 
 
 def test_options_on_the_page_are_those_of_the_commands(capsys):
@@ -101,14 +100,12 @@ def test_two_weeks_of_a_laboratory(tmp_path):
 @pytest.mark.parametrize("aim", ["max", "min"])
 def test_the_demonstration_runs_for_aims(aim, tmp_path, capsys):
     files = {"candidates": str(POOL / "candidates.csv"), "laboratory": str(POOL / "laboratory.csv")}
-    search = run(**files, folder=str(tmp_path), aim=aim, rounds=1, batch=5)
-    assert len(search.history) == 5
+    assert len(run(**files, folder=str(tmp_path), aim=aim, rounds=1, batch=5).history) == 5
     assert "by random batches on average" in capsys.readouterr().out
 
 
 def test_the_notebook_has_its_parameters_outputs_and_short_lines():
-    cells = json.loads(FILE.read_text(encoding="utf-8"))["cells"]
-    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    code = [cell for cell in json.loads(FILE.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == "code"]
     assert [cell["metadata"].get("tags") for cell in code].count(["parameters"]) == 1
     assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1))
     assert any("image/png" in output.get("data", {}) for cell in code for output in cell["outputs"])

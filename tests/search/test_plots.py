@@ -35,8 +35,7 @@ def told(policy="neighbours", n=12, table=CANDIDATES, **settings):
 
 @pytest.mark.parametrize("rewards", [[3.0, 1.0, 2.0], [0.5, 0.5, -1.0, 2.0, 7.0], [4.0]])
 def test_chance_is_the_mean_over_all_orders_and_that_of_thousands_finite(rewards):
-    orders = np.array(list(itertools.permutations(rewards)))
-    naive = np.maximum.accumulate(orders, axis=1).mean(axis=0)
+    naive = np.maximum.accumulate(np.array(list(itertools.permutations(rewards))), axis=1).mean(axis=0)
     np.testing.assert_allclose(plots.expected_best(np.array(rewards), np.arange(1, len(rewards) + 1)), naive)
     found = plots.expected_best(np.random.default_rng(0).standard_normal(5000), np.array([1, 50, 2500, 5000]))
     assert np.isfinite(found).all()
@@ -54,8 +53,7 @@ def test_a_feature_explains_what_its_groups_explain():
     assert (found[["noise", "salt", "flat"]] < 0.02).all()
     by_word = plots.explained_shares(bestarm.Candidates.of(table), np.asarray(table["salt"] == "a", dtype=np.float64))
     assert by_word["salt"] == pytest.approx(1.0)
-    candidates = bestarm.Candidates.of(CANDIDATES)
-    assert not plots.explained_shares(candidates, np.ones(40)).any(), "a constant prediction"
+    assert not plots.explained_shares(bestarm.Candidates.of(CANDIDATES), np.ones(40)).any(), "a constant prediction"
     assert not math.isnan(plots.explained_shares(bestarm.Candidates.of(CANDIDATES[:2]), np.arange(2.0)).sum())
 
 
@@ -67,8 +65,7 @@ def test_left_out_is_what_a_search_without_it_predicts(policy):
     np.testing.assert_array_equal(found["measured"], REWARD[found.index])
     for name in ("c0", "c9"):
         naive = Search(CANDIDATES, policy)
-        others = search.history[search.history["name"] != name].dropna()
-        naive.tell(others[["name", "reward"]])
+        naive.tell(search.history[search.history["name"] != name].dropna()[["name", "reward"]])
         expected = naive.predict().set_index("name")["mean"][name]
         assert found["predicted"][name] == pytest.approx(expected, rel=1e-6, abs=1e-6)
 
@@ -80,8 +77,7 @@ def test_refits_are_capped_evenly_and_said():
     assert any("(4 of 11)" in figure.axes[0].get_title(loc=place) for place in ("left", "center"))
     assert "4 of 11 measured candidates" in plots.describe(figure)
     assert "fewer than three" in plots.describe(search.plot("predicted", refits=0))
-    table = pd.DataFrame(np.random.default_rng(4).uniform(size=(40, 900)), CANDIDATES.index)
-    search = told("neighbours", 20, table)
+    search = told("neighbours", 20, pd.DataFrame(np.random.default_rng(4).uniform(size=(40, 900)), CANDIDATES.index))
     assert [len(plots.left_out(search)), len(plots.left_out(search, 19))] == [5, 19]  # of 19 x 900 numbers
 
 

@@ -104,8 +104,7 @@ def test_what_cannot_be_chosen_has_no_rank_and_is_not_recommended():
 
 def test_what_failed_is_not_named_as_the_nearest_measured():
     search = Search(LINE, "neighbours")
-    rewards = [*range(10), *["failed"] * 10]
-    search.tell(pd.DataFrame({"name": LINE.index[::2], "reward": rewards[::2]}))
+    search.tell(pd.DataFrame({"name": LINE.index[::2], "reward": [*range(0, 10, 2), *["failed"] * 5]}))
     search.ask(8)
     assert {search.states[name] for name in search.why()["nearest"]} == {"measured"}
 
@@ -114,15 +113,13 @@ def test_titles_say_no_more_than_their_numbers():
     single = Search(LINE, "neighbours")
     single.tell(pd.DataFrame({"name": ["c0", "c0", "c1", "c2"], "reward": [10.0, 0, 6, 1]}))
     assert single.plot("best").axes[0].get_title() == "The best single result so far is 10, of c0"
-    near = told(LINE, 5, aim=2.5)
-    assert "0.5 (distance to 2.5)" in near.plot("best").axes[0].get_title()
+    assert "0.5 (distance to 2.5)" in told(LINE, 5, aim=2.5).plot("best").axes[0].get_title()
     rng = np.random.default_rng(0)
     noise = Search(pd.DataFrame(rng.uniform(-2, 2, (300, 8)), columns=list("abcdefgh")), "neighbours")
     noise.tell(pd.DataFrame({"name": [str(i) for i in range(60)], "reward": rng.normal(size=60)}))
     assert "explains the most, 0." in noise.plot("importance").axes[0].get_title()
     refuses(lambda: noise.plot("map", features="ab"), "got the text 'ab'")
-    numbered = told(pd.DataFrame(rng.normal(size=(9, 2)), index=list("abcdefghi")), 3)
-    numbered.plot("map", features=(0, 1))
+    told(pd.DataFrame(rng.normal(size=(9, 2)), index=list("abcdefghi")), 3).plot("map", features=(0, 1))
     assert "fewer than three have one" in plots.describe(told(LINE, 2).plot("predicted"))
 
 

@@ -33,15 +33,13 @@ def scores(tmp_path):
 @pytest.mark.parametrize("name", ["mean_opt", "ensemble", "seq_b", "linear", "dpp_sample", "thompson", "random"])
 def test_a_replay_is_the_lab_s_search(name, tmp_path):
     """One run finds the hits that `suggest` finds round after round on the same phenotypes."""
-    lab = Lab(tmp_path)
-    table = read_features(lab.features, [])
+    table = read_features(Lab(tmp_path).features, [])
     rounds, known, found = [], {}, []
     for _ in range(3):
         rounds.append(next_round(Plan(choice(name), 5), table, known, rounds))
         known |= {g: phenotypes()[g] for g in rounds[-1].names}
         found.append(sum(HITS[genes().index(g)] for g in known))
-    counts = hit_counts(choice(name), table.scores(), REWARDS, HITS, batch=5, rounds=3, runs=2)
-    assert counts[0].tolist() == found
+    assert hit_counts(choice(name), table.scores(), REWARDS, HITS, batch=5, rounds=3, runs=2)[0].tolist() == found
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -225,8 +225,7 @@ def test_outdated_symbols_in_the_command(lab, hgnc, capsys):
     out = lab.says(capsys, "--campaign", str(lab.folder / "other"), policy="random")
     assert "phenotypes.csv: 1 outdated symbols mapped by HGNC's table (OLD1 is NEW1)." in out
     assert "phenotypes.csv: 1 genes have no features and are left out (COW)." in out
-    told = Campaign(lab.folder / "other").rounds()[0].told
-    assert told == (("NEW1", 2.0), ("GENE01", 2.0))
+    assert Campaign(lab.folder / "other").rounds()[0].told == (("NEW1", 2.0), ("GENE01", 2.0))
 
 
 @pytest.mark.parametrize("error", [registry.DataUnavailable("x"), ModuleNotFoundError("No module named 'yaml'")])
@@ -285,8 +284,7 @@ def test_two_people_at_once(lab, capsys):
 
 def begun(lab, policy, **pipes):
     code = "import sys; from bestarm.command_line import main; sys.exit(main(sys.argv[1:]))"
-    given = [sys.executable, "-c", code, *lab.given(policy=policy)]
-    return subprocess.Popen(given, stdout=subprocess.PIPE, **pipes)
+    return subprocess.Popen([sys.executable, "-c", code, *lab.given(policy=policy)], stdout=subprocess.PIPE, **pipes)
 
 
 def test_many_at_once_make_one_round(lab):
@@ -408,8 +406,7 @@ def test_without_matplotlib_replay_has_no_figure_and_report_is_refused(fresh, ho
     assert not (out / "hits.png").exists()
     fresh.suggest(policy="random")
     shown = run(fresh, "report", fresh.rounds, missing=["matplotlib"])
-    said = "bestarm: plots need matplotlib: pip install 'bestarm[plot]'.\n"
-    assert (shown.returncode, shown.stderr) == (2, said)
+    assert (shown.returncode, shown.stderr) == (2, "bestarm: plots need matplotlib: pip install 'bestarm[plot]'.\n")
 
 
 def test_output_in_an_encoding_that_lacks_letters_prints(fresh):

@@ -89,8 +89,7 @@ def test_tables_do_what_arrays_do(policy, tmp_path):
 
 def test_names_that_look_like_numbers():
     search = a_search(candidates=CANDIDATES.to_numpy())
-    text = measured(search.ask()).to_csv(index=False)
-    search.tell(pd.read_csv(io.StringIO(text)))
+    search.tell(pd.read_csv(io.StringIO(measured(search.ask()).to_csv(index=False))))
     assert len(search.history) == 4
     named = a_search(candidates=CANDIDATES.to_numpy(), names=[f"n{i}" for i in range(30)])
     assert named.ask()["name"].str.startswith("n").all()
@@ -98,8 +97,7 @@ def test_names_that_look_like_numbers():
 
 def test_repeated_measurements_of_which_some_failed():
     """Rows for each pull; those that failed are left out, and an arm of which all failed counts as failed."""
-    policy = bestarm.gse_lin(60)
-    search = Search(CANDIDATES.iloc[:3], policy)
+    search = Search(CANDIDATES.iloc[:3], bestarm.gse_lin(60))
     asked = search.ask()
     assert asked.groupby("name")["pull"].max().sum() == len(asked) == 30
     table = measured(asked, failed=["gene 0"])
@@ -111,8 +109,7 @@ def test_repeated_measurements_of_which_some_failed():
 
 
 def test_cells_have_their_corners():
-    space = bestarm.Partition(lower=(0.0, -1.0), upper=(5.0, 1.0))
-    search = Search(space, bestarm.gpoo(10))
+    search = Search(bestarm.Partition(lower=(0.0, -1.0), upper=(5.0, 1.0)), bestarm.gpoo(10))
     for _ in range(3):
         table = search.ask()
         assert list(table.columns) == ["name", "pull", "lower_0", "upper_0", "lower_1", "upper_1", "reward"]

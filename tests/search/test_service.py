@@ -80,8 +80,7 @@ def test_one_search_in_many_threads():
 
 def kept_by(rounds):
     """Return the bytes that a search has more after some rounds than 60 rounds before."""
-    table = pd.DataFrame(np.random.default_rng(1).uniform(size=(rounds + 1, 2)))
-    search = Search(table, "neighbours")
+    search = Search(pd.DataFrame(np.random.default_rng(1).uniform(size=(rounds + 1, 2))), "neighbours")
     before = 0
     tracemalloc.start()
     try:

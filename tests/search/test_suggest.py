@@ -34,8 +34,7 @@ def uninterrupted(policy, scores, rewards, rounds, failed=()):
     state, batches = policy.start(Arms(scores), Streams.first(1, seed=3)), []
     for _ in range(rounds):
         asked = policy.ask(state)
-        told = np.array([[math.nan if a in failed else rewards[a] for a in asked.arms[0]]])
-        policy.tell(state, asked, told)
+        policy.tell(state, asked, np.array([[math.nan if a in failed else rewards[a] for a in asked.arms[0]]]))
         batches.append(asked.arms[0].tolist())
     return batches
 
@@ -234,8 +233,7 @@ def test_a_plate_has_its_wells_in_order_without_those_kept_free(lab):
     """A01, A02, ...; the next plate where one is full."""
     assert lab.suggest("--keep-free", "a1,A03", policy="random") == 0
     assert list(lab.plate(1)["well"]) == ["A02", "A04", "A05", "A06"]
-    columns = "plate well gene phenotype predicted uncertainty novelty nearest why"
-    assert " ".join(lab.plate(1).columns) == columns
+    assert " ".join(lab.plate(1).columns) == "plate well gene phenotype predicted uncertainty novelty nearest why"
     assert (lab.plate(1)["phenotype"] == "").all()
     assert lab.suggest("--keep-free", "A02", policy="random") == 2, "the file has other wells"
     assert lab.suggest("--keep-free", "A01,A03", policy="random") == 0
@@ -260,8 +258,7 @@ def test_a_screen_ends_with_the_genes_that_are_left(lab, capsys):
     assert "note: only 3 genes are left, fewer than a batch of 4." in lab.says(capsys, policy="greedy")
     assert sorted(lab.batch(1)) == genes()[37:]
     lab.measure(genes()[37:])
-    shown = lab.says(capsys, policy="greedy")
-    assert "all 40 genes have been measured; there is nothing left to suggest." in shown
+    assert "all 40 genes have been measured; there is nothing left to suggest." in lab.says(capsys, policy="greedy")
     assert len(Campaign(lab.rounds).rounds()) == 1
 
 
@@ -336,8 +333,7 @@ def test_a_table_that_is_sorted_anew_or_longer_does_not_end_a_campaign(begun, ca
 
 
 def test_a_folder_and_a_hit_that_is_no_number(lab, capsys):
-    shown = lab.says(capsys, "--hit", "nan", policy="random", status=2)
-    assert "--hit must be a finite number, got nan" in shown
+    assert "--hit must be a finite number, got nan" in lab.says(capsys, "--hit", "nan", policy="random", status=2)
     lab.features.unlink()
     lab.features.mkdir()
     assert "is a folder, no file; name the table in it" in lab.says(capsys, policy="random", status=2)

@@ -97,10 +97,8 @@ def test_results_have_the_form_of_scikit_learn():
     assert [found.candidates_[int(n)] for n in found.search_.history["name"]] == results["params"]
     assert len(found.search_.predict()) == len(found.candidates_) == 300
     assert found.search_.check() == []
-    again = clone(found).fit(X, Y)
-    assert again.cv_results_["params"] == results["params"]
-    copy = pickle.loads(pickle.dumps(found))
-    assert copy.search_.ask(3)["name"].tolist() == found.search_.ask(3)["name"].tolist()
+    assert clone(found).fit(X, Y).cv_results_["params"] == results["params"]
+    assert pickle.loads(pickle.dumps(found)).search_.ask(3)["name"].tolist() == found.search_.ask(3)["name"].tolist()
     assert tuned(random_state=1).cv_results_["params"] != results["params"]
 
 
@@ -147,8 +145,7 @@ def test_settings_as_candidates():
     assert len(settings) == 7
     table = as_table(settings)
     assert (set(table["param_a"].dropna()), table["param_a"].isna().sum()) == ({0.0, 3.0}, 3)
-    words = ("NoneType None", "bool True", "int 1", "str '1'", "str 'x'")
-    kinds = [f"param_kind={word}" for word in words]
+    kinds = [f"param_kind={word}" for word in ("NoneType None", "bool True", "int 1", "str '1'", "str 'x'")]
     assert [column for column in table.columns if column.startswith("param_kind")] == kinds
     assert (table[kinds].sum(axis=1) == 1).all()
     odd = as_table([{"depth": depth} for depth in [None, *range(1, 40)]])

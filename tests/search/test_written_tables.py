@@ -50,8 +50,7 @@ def number(value, decimal, group):
     """Return a number as a spreadsheet shows it: three decimals at most, thousands in groups."""
     if abs(value) < 1e-4 and value:
         return repr(value).replace(".", decimal)
-    text = f"{value:,.3f}".rstrip("0").rstrip(".")
-    return text.translate({ord(","): group, ord("."): decimal})
+    return f"{value:,.3f}".rstrip("0").rstrip(".").translate({ord(","): group, ord("."): decimal})
 
 
 def cell(value, how, decimal, group):

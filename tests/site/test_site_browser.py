@@ -126,8 +126,7 @@ def test_a_claim_is_reached_by_its_link_and_its_control_is_unfolded(visit):
     claim, _ = a_difference()
     page = visit(f"{claim.page}.html#{claim.id}")
     page.wait_for_timeout(400)
-    box = page.locator(f'[id="{claim.id}"]').bounding_box()
-    assert 0 <= box["y"] < 300
+    assert 0 <= page.locator(f'[id="{claim.id}"]').bounding_box()["y"] < 300
     control = next(r for r in records().values() if r.of in records())
     page = visit(f"{control.page}.html#{control.id}")
     page.wait_for_timeout(400)
@@ -196,15 +195,13 @@ def test_a_replay_is_played_from_the_keyboard(visit, name):
     page.keyboard.press("Home")
     assert page.input_value(".replay [name=step]") == "0"
     page.keyboard.press("End")
-    last = page.inner_text(".replay .said")
-    assert last == first, "a replay begins with its end"
+    assert page.inner_text(".replay .said") == first, "a replay begins with its end"
     page.keyboard.press("Home")
     page.get_by_role("button", name="Play").focus()
     page.keyboard.press("Enter")
     page.wait_for_function("document.querySelector('.replay [name=step]').value > 0")
     page.get_by_role("button", name="Pause").click()
-    control = page.locator(".replay .bar-of").first.locator("input, select").last
-    control.focus()
+    page.locator(".replay .bar-of").first.locator("input, select").last.focus()
     page.keyboard.press("ArrowLeft" if name == "tree" else "ArrowRight")
     page.locator(".replay [name=step]").focus()
     page.keyboard.press("End")
@@ -220,8 +217,7 @@ def test_the_first_frame_of_a_replay_needs_no_script(new_context, site, visit, n
     assert frames.drawn(page) == committed, "bring it up to date by `python -m bestarm_site.frames`"
     still = new_context(java_script_enabled=False).new_page()
     still.goto(f"{site}/replays/{name}.html")
-    box = still.locator(".replay svg.first").bounding_box()
-    assert box["height"] > 100
+    assert still.locator(".replay svg.first").bounding_box()["height"] > 100
     assert "drawn by a script" in still.inner_text(".replay")
 
 

@@ -115,8 +115,7 @@ def test_numbers_of_stories_are_those_of_the_verdicts():
         assert pages.filled(entry["story"]) != entry["story"], "a story has a number"
         assert set(entry["decides"]) <= set(records())
         for text in [entry["story"], *entry["why"]]:
-            named = re.findall(r"\b[A-Z]+-[CT]\w+(?:\.[a-z])?", text)
-            assert set(named) <= set(records()), text
+            assert set(re.findall(r"\b[A-Z]+-[CT]\w+(?:\.[a-z])?", text)) <= set(records()), text
 
 
 def test_a_number_has_three_digits_and_a_true_minus():
@@ -145,8 +144,7 @@ def test_a_figure_is_cut_into_its_rows_for_text_and_for_code(narrow):
     picture = labels if narrow else file.read_text(encoding="utf-8")
     made = runs.alone(picture, labels)
     assert list(made) == ["as_written", "as_coded"]
-    sizes = {re.search('viewBox="([^"]*)"', text).group(1) for text in made.values()}
-    assert len(sizes) == 1, "the two are as high"
+    assert len({re.search('viewBox="([^"]*)"', text).group(1) for text in made.values()}) == 1, "the two are as high"
     kept = {convention: set(re.findall('id="(axes_[0-9]+)"', text)) for convention, text in made.items()}
     assert [len(panels) for panels in kept.values()] == [3, 3]
     assert set.union(*kept.values()) == set(re.findall('id="(axes_[0-9]+)"', picture))
@@ -216,8 +214,7 @@ def test_text_and_code_are_counted_as_in_the_readme():
     text = pages.text_and_code()
     assert f"Of {counts['claims'].sum()} claims" in text
     assert f"{counts['differ'].sum()} have different verdicts" in text
-    apart = [r for r in records().values() if not r.ours and r.parts]
-    assert len(apart) == counts["differ"].sum()
+    assert len([r for r in records().values() if not r.ours and r.parts]) == counts["differ"].sum()
 
 
 def test_a_card_holds_the_statements_about_its_claim():
@@ -239,8 +236,7 @@ def test_every_algorithm_has_a_card_with_an_equation_of_its_notebook():
     described = algorithms.described()
     presets = {n for n in bestarm.__all__ if n.islower() and "policies." in getattr(bestarm, n).__module__}
     assert set(described) <= set(bestarm.__all__)
-    missing = presets - set(described) - {"grid_search", "random_batches"}  # controls, no algorithm of a paper
-    assert not missing
+    assert not (presets - set(described) - {"grid_search", "random_batches"})  # controls, no algorithm of a paper
     for name, entry in described.items():
         if entry["equation"]:
             assert entry["equation"] in algorithms.equation(entry["study"], entry["notebook"], entry["equation"])
@@ -441,8 +437,7 @@ def test_a_codecheck_finds_every_output(release):
 
 
 def test_the_version_is_the_same_everywhere(release):
-    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    assert cited["version"] == bestarm.__version__
+    assert yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["version"] == bestarm.__version__
     assert f"## {bestarm.__version__}, " in (ROOT / "docs" / "CHANGELOG.md").read_text(encoding="utf-8")
     for name in ("codemeta.json", ".zenodo.json"):
         assert json.loads((release / name).read_text(encoding="utf-8"))["version"] == bestarm.__version__

@@ -100,8 +100,7 @@ def test_an_exact_check_sees_only_the_rows_handed_over():
     claims = study({"check": "check", "experiments": ["e"], "first": 1.0}, checks=checks)
     right, wrong = rows({"a": 1.0}, n=1), rows({"a": 0.0}, n=1)
     found = evaluate(claims, {"e": right}).iloc[0]
-    told = ["confirmed", "exact", "Check that the first run is right"]
-    assert found[["verdict", "kind", "test"]].tolist() == told
+    assert found[["verdict", "kind", "test"]].tolist() == ["confirmed", "exact", "Check that the first run is right"]
     assert verdict_text(found) == "no violation in 1 run"
     assert evaluate(claims, {"e": wrong}).iloc[0]["verdict"] == "refuted"
     for given in ({}, {"e": right.assign(data="stand-in")}):
@@ -151,10 +150,8 @@ def test_conventions_are_decided_apart():
     found = evaluate(study(TEST), {"e": both}).set_index("convention")["verdict"]
     assert found.to_dict() == {"as_written": "confirmed", "as_coded": "refuted"}
     two = {**TEST, "cells": {"e": {}, "f": {}}}
-    theirs = evaluate(study(two), {"e": both, "f": GOOD}).set_index("convention")["verdict"]
-    assert theirs["as_coded"] == "not run"
-    ours = evaluate(study(two, ours="control"), {"e": both, "f": GOOD})
-    assert ours["convention"].tolist() == ["as_written"]
+    assert evaluate(study(two), {"e": both, "f": GOOD}).set_index("convention")["verdict"]["as_coded"] == "not run"
+    assert evaluate(study(two, ours="control"), {"e": both, "f": GOOD})["convention"].tolist() == ["as_written"]
 
 
 def test_a_ledger_may_change_a_test_for_a_convention_or_leave_it_out():

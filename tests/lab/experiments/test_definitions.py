@@ -299,12 +299,10 @@ def test_rows_of_a_policy_kept_elsewhere_follow_its_code(mine, tmp_path):
     def rows(source: str, module: str):
         mine(source, module, "KeepAll")
         series = {"mine": import_module(module).KeepAll("mine", 40)}
-        one = replace(experiment(), series=series, conventions=("as_written",))
-        return rows_of(one, tmp_path / "store")
+        return rows_of(replace(experiment(), series=series, conventions=("as_written",)), tmp_path / "store")
 
     right = rows(OWN, "own_policy")
-    wrong = rows(OWN.replace("argmax", "argmin"), "own_policy")
-    assert wrong["simple_regret"].mean() > right["simple_regret"].mean()
+    assert rows(OWN.replace("argmax", "argmin"), "own_policy")["simple_regret"].mean() > right["simple_regret"].mean()
     again = rows(OWN.replace("  # features, (R, K, d)", ""), "own_policy_moved")
     assert again.equals(right), "the same definitions in another file are the same policy"
     assert not rows(OWN.replace("stage += 1", "stage += 2"), "another_file")["key"].isin(right["key"]).any()

@@ -38,8 +38,7 @@ def slow_experiment():
 
 
 def n_blocks() -> int:
-    parts = slow_experiment().parts("laptop", SEED)
-    return len({(part.key, start) for part in parts for start, _ in part.blocks()})
+    return len({(part.key, start) for part in slow_experiment().parts("laptop", SEED) for start, _ in part.blocks()})
 
 
 def run(store: Path, workers: int = 1) -> subprocess.Popen:

@@ -73,8 +73,7 @@ def test_one_more_series_computes_only_its_own_blocks(tmp_path):
     policy = MLinGape(2, threshold="heuristic")
     larger = experiment(series={**experiment().series, "C": Lucb(2), "A | again": policy})
     assert rows_and_blocks(larger, tmp_path)[1] == 4
-    renamed = experiment(series={"new name": Series(policy, label="A")})
-    assert rows_and_blocks(renamed, tmp_path)[1] == 0
+    assert rows_and_blocks(experiment(series={"new name": Series(policy, label="A")}), tmp_path)[1] == 0
 
 
 def drawn() -> LinearBandit:

@@ -211,8 +211,7 @@ def test_a_forest_has_one_range_a_key_and_headings():
 
 
 def test_a_forest_in_which_nothing_moves_shows_all_of_it():
-    still = EFFECTS[(EFFECTS["series"] == "A") & EFFECTS["x"].isin(["", "still"])]
-    made = forest(still, **CHANGE)
+    made = forest(EFFECTS[(EFFECTS["series"] == "A") & EFFECTS["x"].isin(["", "still"])], **CHANGE)
     assert [label.get_text().strip() for label in made.axes[0].get_yticklabels()] == ["A", "still"]
 
 

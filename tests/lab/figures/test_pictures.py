@@ -131,8 +131,7 @@ def test_a_panel_without_a_title_takes_the_nearest_above_it():
         axis.plot([0, 1], [0, 1])
     headed(figure, "A finding")
     assert narrow(figure)
-    heads = [axis.get_title("left") for axis in axes[:, 0]]
-    assert heads == ["as written", "as written", "as coded", "as coded"]
+    assert [axis.get_title("left") for axis in axes[:, 0]] == ["as written", "as written", "as coded", "as coded"]
 
 
 def picture(points=10):
@@ -177,8 +176,7 @@ def test_places_are_those_of_the_figure_to_a_hundredth_of_a_point(tmp_path):
     np.testing.assert_allclose(ours, theirs, atol=0.0051)
     assert len(ours) > 30
     plain = (tmp_path / "plain.svg").read_text()
-    scales = re.findall(r"scale\([^)]*\)", text)
-    assert scales == re.findall(r"scale\([^)]*\)", plain), "letters have their size"
+    assert re.findall(r"scale\([^)]*\)", text) == re.findall(r"scale\([^)]*\)", plain), "letters have their size"
 
 
 def test_ids_do_not_hang_on_the_last_bit_of_a_place():

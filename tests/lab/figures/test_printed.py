@@ -73,8 +73,7 @@ def test_values_are_added_as_far_as_the_figure_shows_them():
 def test_they_are_hollow_diamonds_at_their_places_with_one_entry_in_the_legend(places):
     values = beside(ours(), read_printed(FILE, "printed.yaml", ["03/fig04"])["03/fig04"])
     figure = line_panels(values, ["A", "B"], title="T", statistic="mean", places=places)
-    axis = figure.axes[0]
-    diamonds = [line for line in axis.lines if line.get_marker() == "D" and len(line.get_xdata())]
+    diamonds = [line for line in figure.axes[0].lines if line.get_marker() == "D" and len(line.get_xdata())]
     assert len(diamonds) == 1
     np.testing.assert_array_equal(diamonds[0].get_xdata(), [0, 1] if places else [10, 20])
     np.testing.assert_array_equal(diamonds[0].get_ydata(), [0.25, 0.125])

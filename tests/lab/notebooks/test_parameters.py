@@ -148,8 +148,7 @@ def test_changed_replaces_what_is_named_and_nothing_else(fig2):
         assert {(c.where["n_arms"], c.budget) for c in cells} == {(4, 20), (8, 40)}
         assert {c.build().sigma for c in cells} == {2.0**0.5}
     assert (list(found.series), found.metrics) == (list(fig2.series), fig2.metrics)
-    three = fig2.changed(settings={"eta": 3}).cells("smoke")
-    assert {c.policy.eta for c in three if c.series == "GSE-Lin"} == {3}
+    assert {c.policy.eta for c in fig2.changed(settings={"eta": 3}).cells("smoke") if c.series == "GSE-Lin"} == {3}
 
 
 def test_changed_to_what_it_is_changes_no_key(fig2):
@@ -175,8 +174,7 @@ def test_budgets_of_an_experiment_without_budgets_are_refused():
 
 def test_a_series_keeps_what_is_not_changed():
     """Its own budgets are replaced, its label and its problem are not."""
-    experiment = load_study("gpoo").experiment("fig4_f1")
-    series = experiment.changed(budgets=[5], settings={"theta": 0.2}).series
+    series = load_study("gpoo").experiment("fig4_f1").changed(budgets=[5], settings={"theta": 0.2}).series
     found = series["AVE-StoOO"]
     assert isinstance(found, Series)
     assert (list(found.budgets), found.problem) == ([5], {"n_representatives": 10})
@@ -206,8 +204,7 @@ def test_a_parameter_reaches_the_problems_and_policies_within_a_computation():
 
 def files_now() -> dict[Path, tuple[int, int]]:
     """Return size and time of every file that a notebook could overwrite."""
-    folders = (NOTEBOOKS, FIGURES, RESULTS)
-    files = [p for folder in folders for p in folder.rglob("*") if p.is_file()]
+    files = [p for folder in (NOTEBOOKS, FIGURES, RESULTS) for p in folder.rglob("*") if p.is_file()]
     return {p: (p.stat().st_size, p.stat().st_mtime_ns) for p in files}
 
 
@@ -242,8 +239,7 @@ def test_fewer_runs_are_the_first_of_the_committed_ones(monkeypatch, name):
 
 
 def test_an_experiment_that_no_change_concerns_keeps_its_published_rows():
-    kept = Section("gse", "08_od_linbai", "laptop", changed={"n_arms": [4]})
-    assert kept.rows("fig7")["replication"].max() >= 999
+    assert Section("gse", "08_od_linbai", "laptop", changed={"n_arms": [4]}).rows("fig7")["replication"].max() >= 999
 
 
 def test_a_figure_of_changed_parameters_is_headed_by_them(tmp_path, monkeypatch):

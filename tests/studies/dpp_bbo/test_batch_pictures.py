@@ -69,8 +69,7 @@ def test_widths_are_the_formulas():
     ucb = moment(batch_gp.gp_bucb(3, 2, inflation=1.5, **GIVEN), PLANE, STREAMS)
     est = moment(batch_gp.b_est(3, 2, estimate="ESTn", **GIVEN), PLANE, STREAMS)
     for b in range(3):
-        beta = 2 * np.log(40 * (b + 1) ** 2 * np.pi**2 / (6 * 0.05))
-        assert ucb.width(b) == pytest.approx(1.5 * np.sqrt(beta))
+        assert ucb.width(b) == pytest.approx(1.5 * np.sqrt(2 * np.log(40 * (b + 1) ** 2 * np.pi**2 / (6 * 0.05))))
         mean, deviations = est.posterior(b, 1)
         assert est.width(b, 1) == pytest.approx(((est.state.log[1, 1] - mean) / deviations).min())
     first = moment(batch_gp.gp_bucb(3, 2, model=MODEL, first=0), PLANE, STREAMS)
@@ -96,8 +95,7 @@ def test_regions_by_a_loop_over_the_arms(make):
         lowest = max(m - width * d for m, d in zip(mean, deviations, strict=True))
         found = regions(now, r)
         for name, reach in ((TEXT, 2 * after), (CODE, width)):
-            wanted = [i for i in range(40) if mean[i] + reach * deviations[i] >= lowest]
-            assert found[name].tolist() == wanted
+            assert found[name].tolist() == [i for i in range(40) if mean[i] + reach * deviations[i] >= lowest]
         assert len(found[TEXT]) == now.state.log[r, 2]  # the policy's own region
 
 
@@ -122,8 +120,7 @@ def test_bounds_are_those_that_choose_the_next_arm():
     np.testing.assert_allclose(np.sort(table["observation"]["value"]), np.sort(rewards))
     np.testing.assert_allclose(table["f"]["value"], problem.means[0, order])
     np.testing.assert_allclose(table[CODE]["value"], line["low"].max())
-    wanted = line.loc[line["high"] >= line["low"].max(), "x"]
-    np.testing.assert_allclose(np.sort(table[CODE]["x"]), np.sort(wanted))
+    np.testing.assert_allclose(np.sort(table[CODE]["x"]), np.sort(line.loc[line["high"] >= line["low"].max(), "x"]))
 
 
 def test_planes_hold_coordinates_deviations_and_places():

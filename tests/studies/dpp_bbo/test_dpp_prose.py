@@ -39,8 +39,7 @@ def test_what_explains_the_grid_of_fastxml():
 
 
 def test_ranks_over_the_panels():
-    shown = printed(STUDY, "08_verdicts")
-    lines = re.findall(r"^([A-Z][\w-]+) +([\d.]+) +(\d+) +\d+$", shown, re.MULTILINE)
+    lines = re.findall(r"^([A-Z][\w-]+) +([\d.]+) +(\d+) +\d+$", printed(STUDY, "08_verdicts"), re.MULTILINE)
     table = pd.DataFrame(lines, columns=["series", "mean", "first"]).set_index("series").astype(float)
     assert table["mean"].nsmallest(3).index.to_list() == ["GP-BUCB", "LP-UCB", "B-EST"]
     assert table["first"].nlargest(2).to_dict() == {"LP-UCB": 6, "B-EST": 4}
@@ -68,8 +67,7 @@ def test_lemmas_on_independent_arms():
     assert first == 0
     np.testing.assert_allclose((1 + 4 * after)[:3], [1.8, 2.0, 1.01])
     assert law[2:].sum() == pytest.approx(404 / 407.8)
-    violates = [lemma_6_4_violated(c * arms, c / 4, 0.05) for c in (1, 4)]
-    np.testing.assert_allclose(violates, 404 / 407.8, atol=1e-9)
+    np.testing.assert_allclose([lemma_6_4_violated(c * arms, c / 4, 0.05) for c in (1, 4)], 404 / 407.8, atol=1e-9)
     assert "with probability $404/407.8$" in prose(STUDY, "07_theory")
     assert after[0] == pytest.approx(1 / 5)  # of the next first arm, at least, after a small arm; at most, after b
 
@@ -154,8 +152,7 @@ def test_six_batches(values: pd.DataFrame) -> bool:
     nearest = {}
     for rule, arms in batches.items():
         points = plane(values).loc[arms].to_numpy()
-        apart = np.linalg.norm(points[:, None] - points, axis=2)
-        nearest[rule] = apart[np.triu_indices(len(arms), 1)].min()
+        nearest[rule] = np.linalg.norm(points[:, None] - points, axis=2)[np.triu_indices(len(arms), 1)].min()
     cell = 0.05
     return bool(
         set(map(len, batches.values())) == {10}

@@ -65,8 +65,7 @@ def test_greedy_information_and_its_bound():
     kernel = kernel_matrix(np.random.default_rng(1).random((10, 2)), 0.3)
     greedy = information.greedy_information(kernel, NOISE, 3)
     assert (np.diff(np.diff(greedy, prepend=0.0)) <= 1e-12).all()
-    sets = np.array(list(combinations(range(10), 3)))
-    best = 0.5 * log_determinants(np.eye(10) + kernel / NOISE, sets).max()
+    best = 0.5 * log_determinants(np.eye(10) + kernel / NOISE, np.array(list(combinations(range(10), 3)))).max()
     assert greedy[2] <= best + 1e-12 <= information.GREEDY * greedy[2]
     one = information.greedy_information(np.ones((1, 1)), 0.5, 4)  # repeats of one arm: half log(1 + n / noise)
     np.testing.assert_allclose(one, 0.5 * np.log1p(np.arange(1, 5) / 0.5))
@@ -144,8 +143,7 @@ def test_lemmas_of_a_run_against_dense_posteriors(acquisition):
         for t in range(4):
             mean, cov = dense(problem, arms[: 1 + 4 * t], rewards[: 1 + 4 * t])
             error = max(error, (np.abs(f - mean) / (widths[t] * np.sqrt(np.diag(cov)))).max())
-            region = relevance_region(mean, np.diag(cov), widths[t], 2 * widths[t + 1])
-            outside.append(f.argmax() not in region)
+            outside.append(f.argmax() not in relevance_region(mean, np.diag(cov), widths[t], 2 * widths[t + 1]))
         assert found["event_share"] == pytest.approx(error, rel=1e-4)
         assert found["optimum_outside"] == np.mean(outside)
 
@@ -259,8 +257,7 @@ def test_entropies_of_batches_against_enumeration():
     functions = problem(replications=2)
     policy = ucb_dpp_sample(4, 2, model=KNOWN)
     _, state = lemmas.watch(policy, functions, Streams.first(2, seed=6, instance=functions.label))
-    seen = state.conditioned[0, :2]
-    kernel = np.eye(12) + dense(functions, seen, np.zeros(2))[1] / NOISE
+    kernel = np.eye(12) + dense(functions, state.conditioned[0, :2], np.zeros(2))[1] / NOISE
     logs = log_determinants(kernel, subset_law(kernel, 3)[0])
     assert (first["region"], first["log_z"]) == (12, pytest.approx(np.logaddexp.reduce(logs)))
     assert first["log_det"] == pytest.approx(log_determinants(kernel, state.conditioned[0, 2:5]))
@@ -369,8 +366,7 @@ def test_a_first_stage_leaves_little_and_its_bound_is_theorem_3_2():
     bounds = regret.two_stage_bounds(rows)["bound"]
     n = int(rows["evaluations"][0])
     sequential = np.sqrt(8 / np.log(101) * n * information.draw_information(n)[-1] * information.ucb_beta(400, n, 0.05))
-    expected = np.exp(2.0) * sequential + 2.0 * rows["largest"][0] * rows["first_stage"][0]
-    assert bounds[0] == pytest.approx(expected)
+    assert bounds[0] == pytest.approx(np.exp(2.0) * sequential + 2.0 * rows["largest"][0] * rows["first_stage"][0])
     test = {"experiments": ["a"], "series": ["GP-BUCB", "B-EST"], "theorem": "3.2", "delta": 0.05}
     assert regret.regret_within(test, {"a": rows}).holds
     assert not regret.regret_within(test, {"a": rows.assign(regret=1e9)}).holds

@@ -122,8 +122,7 @@ def test_drawn_functions_have_the_prior_s_moments_and_do_not_depend_on_their_num
     expected = Stationary("rbf", 0.1, 0.1).K(x[:, None])
     spread = np.sqrt((np.outer(np.diag(expected), np.diag(expected)) + expected**2) / 600)
     assert (np.abs(np.cov(values.T) - expected) < 4.5 * spread).all()
-    fewer = prior_bandit(3, 5, lengthscale=0.1)
-    np.testing.assert_allclose(fewer.function.weights, problem.function.weights[:3])
+    np.testing.assert_allclose(prior_bandit(3, 5, lengthscale=0.1).function.weights, problem.function.weights[:3])
 
 
 def test_the_means_of_ave_stooo_are_followed():

@@ -58,8 +58,7 @@ def test_the_grid_is_the_logarithm_of_the_mean_in_one_range_of_colours():
 
 def test_effects_at_each_budget_and_over_all():
     """Shared noise cancels: the change is exact, with an interval of no width; references show their own mean."""
-    audit = rows({"A": 0.5, "A | better": 0.3, "B": 0.2}, budgets=(10, 30, 50, 80))
-    values = audit_effects(audit, "f1", "smoke")
+    values = audit_effects(rows({"A": 0.5, "A | better": 0.3, "B": 0.2}, budgets=(10, 30, 50, 80)), "f1", "smoke")
     assert values["statistic"].unique().tolist() == ["N = 30", "N = 50", "N = 80", "mean over N = 10-80"]
     assert values.set_index(["statistic", "series", "x"]).loc[("N = 30", "A", "better"), "value"] == pytest.approx(-0.2)
     assert effects_table(values, ["N = 30"], "better")["better"].tolist() == ["-0.200 [-0.200, -0.200]"]
@@ -76,8 +75,7 @@ def test_settings_are_read_from_the_series_names():
     assert chosen["value"].item() == pytest.approx(mine.mean())
     (axis,) = gpoo_settings.settings_figure(values, title="T", x="c").axes
     assert axis.get_xscale() == "log"
-    drawn = next(line for line in axis.lines if line.get_label() == "S = 1, N = 20")
-    assert drawn.get_xdata().tolist() == [1, 2, 4]
+    assert next(line for line in axis.lines if line.get_label() == "S = 1, N = 20").get_xdata().tolist() == [1, 2, 4]
 
 
 def test_settings_are_compared_with_the_reference_of_what_is_varied():

@@ -123,8 +123,7 @@ def test_pulls_at_once_are_the_single_pulls():
     at_once = bandit.rewards(Ask(np.tile([0, 1], (50, 1)), np.tile([3, 2], (50, 1))), np.zeros((50, 2), int), streams)
     tally, single = np.zeros((50, 2), int), np.zeros((50, 2))
     for arm in (1, 0, 0, 1, 0):
-        asked = Ask(np.full((50, 1), arm), np.ones((50, 1), int))
-        single[:, arm] += bandit.rewards(asked, tally, streams)[:, 0]
+        single[:, arm] += bandit.rewards(Ask(np.full((50, 1), arm), np.ones((50, 1), int)), tally, streams)[:, 0]
     np.testing.assert_array_equal(at_once, single)
     assert (tally == [3, 2]).all()
 

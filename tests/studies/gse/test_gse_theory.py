@@ -72,8 +72,7 @@ def test_rows_beside_the_bounds(name, tmp_path):
     """The best arm is lost in one stage or found; more pulls leave less uncertainty; no error is above a bound."""
     rows = make_rows(load_study("gse").experiments[name], "smoke", seed=1, store=tmp_path)
     assert len(rows) == 2 * 2 * 20
-    lost = rows[[f"lost_{t}" for t in range(N_STAGES)]].sum(axis=1)
-    np.testing.assert_array_equal(lost, rows["correct"] < 1)
+    np.testing.assert_array_equal(rows[[f"lost_{t}" for t in range(N_STAGES)]].sum(axis=1), rows["correct"] < 1)
     assert (rows["slope"] == 1.0).all() if name == "bounds_linear" else (rows["slope"] < 0.25).all()
     assert rows["pulls"].le(rows["budget"]).all()
     uncertainty = rows.groupby("budget")["difference"].mean()

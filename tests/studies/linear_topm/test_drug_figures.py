@@ -130,8 +130,7 @@ def test_claims_decide_in_both_directions(data, rows):
     assert not checks.misfit_of(data, {"printed": 20.9}).holds
     assert "HR@2" in checks.recorded_hit_ratios({"ranks": [2]}, {"drug_simulator": rows}).text
     good = made_rows(np.tile([0.9, 0.8, 0.2, 0.1], (20, 3, 1)), [1, 1, -1, -1])
-    reversed_baseline = good.assign(baseline=-good["reward"])
-    (above,) = checks.hit_ratio_over_baseline(reversed_baseline, {"ranks": [2]}).to_numpy().T
+    (above,) = checks.hit_ratio_over_baseline(good.assign(baseline=-good["reward"]), {"ranks": [2]}).to_numpy().T
     np.testing.assert_array_equal(above, np.ones(20))
     (near,) = checks.hit_ratio_over_printed(good, {"figure_5": {2: 0.75}}).to_numpy().T
     np.testing.assert_array_equal(near, np.full(20, 0.25))

@@ -25,8 +25,7 @@ from bestarm_studies.linear_topm.drug_simulator.checks import counted
 def test_masking_table():
     """Rows: phenotype 0, 1, unknown; columns: signature 0, 1, unknown."""
     values = np.array([0, 1, UNKNOWN], dtype=np.int8)
-    expected = [[0, 1, 0], [0, 1, 1], [0, 1, UNKNOWN]]
-    np.testing.assert_array_equal(mask(values[:, None], values[None]), expected)
+    np.testing.assert_array_equal(mask(values[:, None], values[None]), [[0, 1, 0], [0, 1, 1], [0, 1, UNKNOWN]])
 
 
 @given(vectors=arrays(np.int8, (2, 12), elements=st.integers(0, 1)), support=arrays(np.bool_, 12))
@@ -208,8 +207,7 @@ def test_an_undecided_loop_falls_either_way_unless_clamped():
 def test_a_network_without_fixed_point_has_no_reward():
     edges, conditions = [Edge("A1", "A2", 1), Edge("A2", "A1", -1)], dict.fromkeys(["A1", "B1", "B2"], 9) | {"A2": 8}
     oscillating = network_from_conditions(["A1", "A2", "B1", "B2"], edges, conditions)
-    rewards = loop_simulator(network=oscillating, n_starts=2, max_changes=50).rewards(Streams.first(2))
-    assert np.isnan(rewards).all()
+    assert np.isnan(loop_simulator(network=oscillating, n_starts=2, max_changes=50).rewards(Streams.first(2))).all()
 
 
 def test_runs_are_named_by_patient_and_drug():

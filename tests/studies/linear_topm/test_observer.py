@@ -42,8 +42,7 @@ def naive_round(policy, problem, rewards, arms, threshold):
     """Return what one round must find, from the pulls and rewards so far and nothing else."""
     x, truth, m = problem.features, problem.means[0], policy.n_best
     n = np.bincount(arms, minlength=len(x))
-    v = policy.design_regulariser * np.eye(x.shape[1]) + sum(np.outer(x[a], x[a]) for a in arms)
-    inverse = np.linalg.inv(v)
+    inverse = np.linalg.inv(policy.design_regulariser * np.eye(x.shape[1]) + sum(np.outer(x[a], x[a]) for a in arms))
     means = x @ inverse @ (x[arms].T @ np.array(rewards))
     scale = policy.sigma * float(threshold(np.array(max(len(arms), 1.0))))
 

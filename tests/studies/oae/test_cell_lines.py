@@ -216,8 +216,7 @@ def test_arrays_are_kept_by_their_inputs(store):
 
 def test_reward_needs_its_23_genes():
     signatures = np.arange(48.0).reshape(2, 24)
-    symbols = ["other", *GENES[::-1]]
-    np.testing.assert_allclose(proliferation(signatures, symbols), signatures[:, 1:].mean(axis=1))
+    np.testing.assert_allclose(proliferation(signatures, ["other", *GENES[::-1]]), signatures[:, 1:].mean(axis=1))
     refuses(lambda: proliferation(signatures[:, :23], (*GENES[:-1], "other")), "there is no USP1")
     assert (scaled(np.ones((3, 2))) == 0.0).all()
 
@@ -229,8 +228,7 @@ def test_errors_of_a_fit_are_those_of_its_outputs():
     known = random_orders("t", 2, 60, seed=1)[:, :40]
     assert (fit_errors(problem, (), 0.01, 3000, known, seed=1)[["train", "test"]] < 1e-3).all(axis=None)
     assert (fit_errors(problem, (), 1e-6, 1, known, seed=1)["train"] > 0.3).all()
-    whole = fit_errors(problem, (), 0.01, 10, random_orders("t", 2, 60, seed=1), seed=1)
-    assert whole["test"].isna().all()
+    assert fit_errors(problem, (), 0.01, 10, random_orders("t", 2, 60, seed=1), seed=1)["test"].isna().all()
     assert Mlp(3, ()).n_parameters == 4
     rows = batch_fit_rows({"t": lambda: problem}, (), 0.01, 20, (1, 2, 3), 5, 2, seed=1)
     assert sorted(rows["x"].unique()) == [1, 2]  # three batches would be all arms
@@ -274,14 +272,12 @@ def test_misfit_and_gain_of_lines():
             for x in (1, 2)
         ]
     )
-    order = ["linear", "NN 10-5", "NN 100-10"]
-    assert own_misfit(fits, {})[order].to_numpy().tolist() == [[3.0, 2.0, 1.0]] * 2
+    assert own_misfit(fits, {})[["linear", "NN 10-5", "NN 100-10"]].to_numpy().tolist() == [[3.0, 2.0, 1.0]] * 2
     ranks = {"RandomBatch": [9, 9], "MeanOpt 0.001": [9, 1], "MeanOpt 0.01": [9, 9], "MeanOpt 0.1": [1, 1]}
     searches = runs_of("rank", twice(ranks), 5, name="A", arm_count=500, data="simulated")
     table = misfit_and_gain(fits, dict.fromkeys(("NN 100-10", "NN 10-5", "linear"), searches)).set_index("series")
     assert table.loc["linear", "misfit"] == 3.0
-    chance = 1.0 + (495 / 500) + (490 / 500)
-    assert table["gain"].to_list() == pytest.approx([1.0 - 1.0 / chance] * 3, abs=1e-9)
+    assert table["gain"].to_list() == pytest.approx([1.0 - 1.0 / (1.0 + (495 / 500) + (490 / 500))] * 3, abs=1e-9)
 
 
 def test_a_correlation_and_its_permutations():
@@ -314,8 +310,7 @@ def test_batches_and_gains_stand_at_a_groups_r_squared():
 
 def test_what_a_batch_earns_leaves_out_the_first_and_is_paired_by_run():
     """Two runs of three batches; the first batch, random in all searches, has another reward."""
-    paid = {"Greedy": [[9, 1, 3], [9, 2, 4]], "MeanOpt 0.1": [[9, 0, 3], [9, 1, 1]]}
-    rows = runs_of("reward", paid, name="alk")
+    rows = runs_of("reward", {"Greedy": [[9, 1, 3], [9, 2, 4]], "MeanOpt 0.1": [[9, 0, 3], [9, 1, 1]]}, name="alk")
     likeness = pd.DataFrame({"panel": ["alk"], "value": [0.23]})
     found = earned_values({"linear": rows}, likeness, "laptop").set_index(["statistic", "series"])
     assert found["value"].to_dict() == {
@@ -354,8 +349,7 @@ def test_the_share_found_and_its_difference_from_greedy():
     share = top_found(rows, {})
     assert (share["DetD 0"].to_list(), share["Greedy"].to_list()) == ([(0.5 + 1.0) / 2, 0.5], [0.5, 0.0])
     assert share["RandomBatch"].to_list() == pytest.approx([0.125] * 2), "the mean of 100 and 150 of 1000 genes"
-    found = found_values(rows, ["alk"], "laptop")
-    by = found.pivot_table(index=["statistic", "series"], columns="x", values="value")
+    by = found_values(rows, ["alk"], "laptop").pivot_table(index=["statistic", "series"], columns="x", values="value")
     assert by.loc[("found", "DetD 0")].to_list() == [0.25, 0.5, 0.75]
     assert by.loc[("found beyond Greedy", "DetD 0")].to_list() == [0.25, 0.25, 0.5]
     assert by.loc[("reward beyond Greedy", "DetD 0")].to_list() == [1.0, 0.0, 1.0]

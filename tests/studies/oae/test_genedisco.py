@@ -174,8 +174,7 @@ def test_random_genes_follow_the_exact_law(splits):
     """Mean and variance of the hits among random genes, over many runs."""
     screen, n = small_screen(1000), 600
     runs = screen.take(np.arange(n))
-    order = np.random.default_rng(5).random(runs.pool.shape)
-    chosen = np.argsort(np.where(runs.pool, order, 2.0), axis=1)[:, :120]
+    chosen = np.argsort(np.where(runs.pool, np.random.default_rng(5).random(runs.pool.shape), 2.0), axis=1)[:, :120]
     hits = runs.hits if splits == 1 else runs.second_hits
     found = np.take_along_axis(hits, chosen, axis=1).sum(axis=1)
     law = screens.chance_law(1000, 120, splits=splits)
@@ -211,11 +210,9 @@ def test_soft_weights_are_nearly_uniform_for_small_deviations():
 def test_sampling_without_replacement_has_the_law_of_weights():
     weights, rng = np.array([0.5, 0.3, 0.2, 0.0]), np.random.default_rng(0)
     found = np.array([gene_searches.sampled(weights, rng.random(2)) for _ in range(4000)])
-    first = np.bincount(found[:, 0], minlength=4) / 4000
-    np.testing.assert_allclose(first, weights, atol=4 * 0.5 / np.sqrt(4000))
+    np.testing.assert_allclose(np.bincount(found[:, 0], minlength=4) / 4000, weights, atol=4 * 0.5 / np.sqrt(4000))
     assert (found[:, 0] != found[:, 1]).all()
-    pair = ((found == [0, 1]).all(axis=1)).mean()
-    assert pair == pytest.approx(0.5 * 0.3 / 0.5, abs=4 * 0.46 / np.sqrt(4000))
+    assert ((found == [0, 1]).all(axis=1)).mean() == pytest.approx(0.5 * 0.3 / 0.5, abs=4 * 0.46 / np.sqrt(4000))
 
 
 def test_far_points_are_farthest_one_after_another():
@@ -315,8 +312,7 @@ def test_ridge_is_the_regression_of_least_generalised_error():
     centred, goal, best = x - x.mean(axis=0), y - y.mean(), (np.inf, None)
     for penalty in gene_searches.PENALTIES:
         hat = centred @ np.linalg.solve(centred.T @ centred + penalty * np.eye(5), centred.T)
-        free = 1.0 - (1.0 + np.trace(hat)) / 40
-        error = ((goal - hat @ goal) ** 2).sum() / free**2
+        error = ((goal - hat @ goal) ** 2).sum() / (1.0 - (1.0 + np.trace(hat)) / 40) ** 2
         if error < best[0]:
             best = (error, np.linalg.solve(centred.T @ centred + penalty * np.eye(5), centred.T @ goal))
     np.testing.assert_allclose(gene_searches.ridge(x, y), best[1], rtol=1e-8)

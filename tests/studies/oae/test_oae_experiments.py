@@ -107,8 +107,7 @@ def test_rows_of_a_search_have_the_observers_columns(tmp_path):
 def test_an_observer_changes_no_choice_and_is_part_of_the_key(tmp_path):
     whole = replace(SEARCHES["diverse_10_5"], observe=BatchObserver)
     few = replace(whole, series={name: whole.series[name] for name in ("RandomBatch", "DetD 0.1")})
-    alone = replace(few, observe=None)
-    watched, plain = (make_rows(e, "smoke", seed=1, store=tmp_path) for e in (few, alone))
+    watched, plain = (make_rows(e, "smoke", seed=1, store=tmp_path) for e in (few, replace(few, observe=None)))
     np.testing.assert_array_equal(watched["rank"], plain["rank"])
     assert not set(watched["key"]) & set(plain["key"])
 
@@ -135,8 +134,7 @@ def test_what_was_tried_is_never_worse_than_what_looks_best(tmp_path):
 
 def test_searches_that_no_profile_cuts_are_at_the_papers_scale():
     """The profile laptop has fewer runs of all searches that their steps or batches leave whole, but of cheap ones."""
-    whole = {name for name, search in SEARCHES.items() if search.same_scale("laptop", "paper")}
-    assert whole == {"plain_days"}
+    assert {name for name, search in SEARCHES.items() if search.same_scale("laptop", "paper")} == {"plain_days"}
     fits = {n for n, e in EXPERIMENTS.items() if isinstance(e, Computation) and e.same_scale("laptop", "paper")}
     lines = {"contexts_fits", "cmap_fits", "cmap_batches"}
     assert fits == {"fits_synthetic", "random_fits_synthetic", "fits_uci", "evolution"} | lines

@@ -63,8 +63,7 @@ def test_fitted_middle(values: pd.DataFrame) -> bool:
 )
 def test_query_bounds(values: pd.DataFrame) -> bool:
     bounds = values[values["statistic"] == "bound"].pivot(index=["panel", "x"], columns="series", values="value")
-    queries = values[values["statistic"] == "queries"]
-    high = queries.pivot(index=["panel", "x"], columns="series", values="high")
+    high = values[values["statistic"] == "queries"].pivot(index=["panel", "x"], columns="series", values="high")
     fewer = high.lt(bounds["printed"], axis=0).any(axis=1)
     return bool(fewer.all() and high.ge(bounds["squared"], axis=0).all(axis=None))
 
@@ -92,8 +91,7 @@ def verdicts_said(text: str) -> list[tuple[str, str]]:
 def test_verdicts_are_those_of_the_record(notebook):
     table = pd.read_csv(VERDICTS)
     found = table[table["convention"] == "as_written"].set_index("id")["verdict"]
-    wrong = [(claim, word) for claim, word in verdicts_said(prose("oae", notebook)) if found.get(claim) != word]
-    assert not wrong
+    assert not [(claim, word) for claim, word in verdicts_said(prose("oae", notebook)) if found.get(claim) != word]
 
 
 def test_verdicts_are_read_from_a_text():

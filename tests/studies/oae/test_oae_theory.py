@@ -235,8 +235,7 @@ def test_a_sequential_batch_never_asks_a_direction_twice():
         (LinearOae("OAE", 4, 2, first="chosen"), 1),
     ):
         state, _, _ = at_round(policy, law, 0)
-        copies = policy.ask(state).arms // 16
-        assert [len(set(row)) for row in copies] == [directions] * len(ROWS), policy.label
+        assert [len(set(row)) for row in policy.ask(state).arms // 16] == [directions] * len(ROWS), policy.label
 
 
 def test_a_sequential_batch_is_vanilla_with_virtual_labels():

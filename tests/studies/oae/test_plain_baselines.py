@@ -36,8 +36,7 @@ def searched(policy, replications):
 def test_a_replication_does_not_depend_on_its_company(name):
     policy = PLAIN[name](label=name, batch=3, rounds=4, standardise=True)
     both, alone = searched(policy, [2, 5]), searched(policy, [5])
-    mine = both[both["replication"] == 5].reset_index(drop=True)
-    pd.testing.assert_frame_equal(mine, alone.reset_index(drop=True))
+    pd.testing.assert_frame_equal(both[both["replication"] == 5].reset_index(drop=True), alone.reset_index(drop=True))
 
 
 def test_the_first_batch_is_that_of_every_other_search():

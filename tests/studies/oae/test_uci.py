@@ -61,8 +61,7 @@ def test_parts_of_the_target_make_a_linear_fit_exact(written):
     """Least squares on casual and registered leave no residual (1e-9)."""
     table = uci_sets.read_bike_sharing(written(BIKES), parts_of_target=True)
     design = np.column_stack([table.features[:, 2:], np.ones(4)])
-    fitted = design @ np.linalg.lstsq(design, table.target, rcond=None)[0]
-    np.testing.assert_allclose(fitted, table.target, atol=1e-9)
+    np.testing.assert_allclose(design @ np.linalg.lstsq(design, table.target, rcond=None)[0], table.target, atol=1e-9)
 
 
 def test_bank_and_adult(written):
@@ -215,12 +214,10 @@ def test_the_highest_hill_holds_the_best_arms():
 
 def test_island_and_other_variants():
     """A ring without arms around a summit that is there; wider hills; a factor that leaves the arms alone."""
-    x = landscape("MultiValleyOneDimHole", hole="island").take(np.arange(10)).features[..., 0]
-    away = np.abs(x - 7)
+    away = np.abs(landscape("MultiValleyOneDimHole", hole="island").take(np.arange(10)).features[..., 0] - 7)
     assert not ((away > 0.1) & (away < 1.5)).any()
     assert (away <= 0.1).any()
-    labels = {landscape("MultiValleyOneDimHole", **s).label for s in ({}, {"hole": "island"}, {"width": 1.2})}
-    assert len(labels) == 3
+    assert len({landscape("MultiValleyOneDimHole", **s).label for s in ({}, {"hole": "island"}, {"width": 1.2})}) == 3
     assert landscape("MultiValleyOneDim", width=1.2).evaluate(np.array([5.0])) > four_hills(np.array([5.0]))
     once, twice = (landscape("OneHillValleyOneDim", scale=s).take(np.arange(2)) for s in (1.0, 2.0))
     np.testing.assert_array_equal(once.features, twice.features)
@@ -311,8 +308,7 @@ def test_dead_teachers_are_tried_again(monkeypatch):
         return np.array([[living[0], dead[0], living[2]], [dead[1]], [living[1]]][len(fitted) - 1])
 
     monkeypatch.setattr(uci_sets, "predict", outputs)
-    response = teacher_responses(table, training, runs)
-    np.testing.assert_allclose(response, [uci_sets.standard(mine) for mine in living])
+    np.testing.assert_allclose(teacher_responses(table, training, runs), [uci_sets.standard(mine) for mine in living])
     assert [len(parameters) for parameters in fitted] == [3, 1, 1]
     assert (fitted[0][1] != fitted[1][0]).any()
     assert (fitted[1][0] != fitted[2][0]).any()
