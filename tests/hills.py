@@ -33,6 +33,5 @@ def searched(policy: Any, problem: Any, streams: Streams, most: int = 10**9, fai
 
 
 def run(policy: Any, problem: NoiselessArms, streams: Streams, fails: Any = None) -> tuple[Any, list[IntArray]]:
-    """Return the state at the end and the arms of each round."""
     state, log = searched(policy, problem, streams, fails=fails)
     return state, [asked.arms for asked, _ in log]

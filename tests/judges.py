@@ -34,7 +34,6 @@ class BernoulliBandit(LinearBandit):
     """Arms that pay 1 with probability 1 / (1 + exp(-theta' x)), else 0."""
 
     def rewards(self, asked, pulled, streams):
-        """Add up single draws."""
         key, chances = streams.key("noise"), expit(np.broadcast_to(self.means, pulled.shape))
         totals = np.zeros(asked.arms.shape)
         for r, j in np.argwhere(asked.counts > 0):
@@ -93,12 +92,10 @@ class Bench:
         return self.problem.rewards(Ask(np.array([[a]]), np.array([[n]])), self.pulled, self.streams)[0, 0]
 
     def observe(self, arms: list[int]) -> np.ndarray:
-        """Return the rewards of a batch."""
         self.history += [int(a) for a in arms]
         return self.problem.rewards(Ask(np.array([arms]), np.ones((1, len(arms)), int)), self.pulled, self.streams)[0]
 
     def draw(self, item: int, number: int) -> float:
-        """Return a uniform draw of the ties."""
         return uniform(self.ties, self.replication, item, number)
 
     def orders(self, first: int = 0) -> Callable[[int], np.ndarray]:

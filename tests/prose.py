@@ -16,5 +16,4 @@ def prose(study: str, notebook: str) -> str:
 
 
 def printed(study: str, notebook: str) -> str:
-    """Return what the cells of a notebook have printed."""
     return "".join("".join(o.get("text", "")) for cell in cells_of(study, notebook) for o in cell.get("outputs", []))

@@ -76,7 +76,6 @@ def test_the_installed_metadata_are_those_of_the_checkout():
 
 
 def without_module(lacking: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Return the end of a command where a module is not installed."""
     lines = ["import sys", f"sys.modules[{lacking!r}] = None", "from bestarm.command_line import main"]
     return run("-c", "\n".join([*lines, f"sys.exit(main({list(arguments)}))"]))
 

@@ -173,7 +173,6 @@ FLOORS = {  # within a package, from the ground up; what lies beside the rooms i
 
 
 def imported_modules(tree: ast.Module) -> set[str]:
-    """Return the modules of these packages that a piece of Python imports, at any depth."""
     found: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

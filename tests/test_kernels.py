@@ -38,7 +38,6 @@ def naive_average(kernel, *boxes):
 
 
 def as_box(lower, width):
-    """Return an interval as tuple, and as the corners of a box."""
     return (lower, lower + width), (np.array([lower]), np.array([lower + width]))
 
 

@@ -84,7 +84,6 @@ def test_models_agree_with_their_judges(elsewhere):
 
 @pytest.fixture(scope="module")
 def own_rows(tmp_path_factory) -> Path:
-    """Return a folder with the rows of this process's own paths."""
     folder = tmp_path_factory.mktemp("own")
     write_rows(folder)
     return folder

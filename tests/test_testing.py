@@ -170,12 +170,10 @@ def overwriting(self, state, asked, totals):
 
 
 def asking(change: Any) -> Any:
-    """Return a method that changes what is asked."""
     return lambda self, state: change(Old.ask(self, state))
 
 
 def starting(change: Any) -> Any:
-    """Return a method that changes fields of the state at its start, by functions of the streams."""
     return lambda self, arms, streams: replace(Old.start(self, arms, streams), **change(arms, streams))
 
 

@@ -44,7 +44,6 @@ class Title:
         return f"{self.study}/{self.notebook}/{self.file}"
 
     def table(self) -> pd.DataFrame:
-        """Return the values of the figure."""
         return pd.read_csv(FIGURES / f"{self.figure}.csv", keep_default_na=False, na_values=[""])
 
     def check(self) -> None:

@@ -24,7 +24,6 @@ def allocated(features, budget, n_clusters=None, live=None, n_rows=1, time=0):
 
 
 def largest_leverage(features, pulls):
-    """Return max x' V^-1 x."""
     return np.einsum("ik,kl,il->i", features, np.linalg.inv((features.T * pulls) @ features), features).max()
 
 

@@ -29,7 +29,6 @@ REAL = "real_drugs_linear"
 
 @pytest.fixture
 def no_data(monkeypatch, tmp_path):
-    """Take every data file away, and what was built from them."""
     monkeypatch.setenv("BESTARM_DATA", str(tmp_path))
     monkeypatch.setenv("BESTARM_OFFLINE", "1")
     monkeypatch.setattr(registry, "RAW_DATA", tmp_path)

@@ -7,15 +7,9 @@ from refusals import each_refused, refused
 from scipy import stats
 
 from bestarm.interface import Arms, take_rows
+from bestarm.models import gp_hyper
 from bestarm.models.finite_gp import FiniteGP
-from bestarm.models.gp_hyper import (
-    GammaPriors,
-    find_map,
-    log_posterior,
-    random_start,
-    slice_sweeps,
-    squared_differences,
-)
+from bestarm.models.gp_hyper import GammaPriors, find_map, log_posterior, random_start, squared_differences
 from bestarm.streams import Streams
 
 SETTINGS = {"lengthscale": (0.3, 0.5), "signal": 1.7, "noise": 0.04}
@@ -23,7 +17,6 @@ FLAT = GammaPriors(*[(1.0, 1e-9)] * 3, (1e-6, 1e6), (1e-3, 1e4), (1e-8, 1e2))  #
 
 
 def candidates(n: int = 40, d: int = 2, replications: int = 0, seed: int = 0) -> np.ndarray:
-    """Return random points, one set for all or one for each replication."""
     return np.random.default_rng(seed).random((replications, n, d) if replications else (n, d))
 
 
@@ -189,7 +182,7 @@ def test_slice_samples_without_data_have_the_prior():
     priors = GammaPriors((3.0, 2.0), (2.5, 5.0), (2.0, 10.0), (1e-6, 1e6), (1e-6, 1e6), (1e-6, 1e6))
     table = priors.table(1)
     key, nothing = Streams.first(1).key("slices"), (np.empty((1, 0)), np.empty(0))
-    samples = slice_sweeps(np.zeros(3), *nothing, 0.0, table, 6000, key, 0, 0)[100::6]
+    samples = gp_hyper.slice_sweeps(np.zeros(3), *nothing, 0.0, table, 6000, key, 0, 0)[100::6]
     for i, (shape, rate) in enumerate((priors.signal, priors.lengthscale, priors.noise)):
         assert stats.kstest(np.exp(samples[:, i]), stats.gamma(shape, scale=1 / rate).cdf).pvalue > 1e-3
 

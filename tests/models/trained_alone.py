@@ -195,7 +195,6 @@ class Path:
         self.parameters[0] = start
 
     def __call__(self, step: int, group: slice, parameters: Tensor) -> None:
-        """Keep the parameters of some networks after a step."""
         self.parameters[step, group] = parameters.cpu().numpy()
 
 

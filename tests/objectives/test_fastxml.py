@@ -55,7 +55,6 @@ def test_default_tolerance_is_near_the_optimum():
 
 
 def ndcg(labels, ranking):
-    """Return the nDCG of a ranking for a set of labels, by its definition."""
     gains = 1.0 / np.log2(np.arange(len(ranking)) + 2)
     return gains[[list(ranking).index(label) for label in labels]].sum() / gains[: len(labels)].sum()
 

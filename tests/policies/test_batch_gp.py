@@ -57,12 +57,10 @@ def policies(batch: int = BATCH, rounds: int = ROUNDS, **settings) -> list[batch
 
 
 def sequential(acquisition, rounds: int, **settings) -> batch_gp.BatchGP:
-    """Return a search that asks for one arm at a time."""
     return batch_gp.BatchGP("sequential", 1, rounds, Hallucinate(acquisition), **settings)
 
 
 def after(policy: batch_gp.BatchGP, rounds: int, problem: NoiselessArms | None = None):
-    """Return a state after so many rounds."""
     problem = problem or hills()
     return searched(policy, problem, Streams.first(len(problem.means), instance="hills"), rounds)[0]
 
@@ -75,8 +73,7 @@ def test_rounds_and_recommendations(policy):
     assert [a.shape for a in found] == [(5, 1)] + [(5, BATCH)] * ROUNDS
     np.testing.assert_array_equal(found[0], run(policies()[0], problem, streams)[1][0])
     assert policy.ask(state).counts.sum() == 0
-    fresh = policy.start(problem.arms, streams)
-    for which in (fresh, state):
+    for which in (policy.start(problem.arms, streams), state):
         assert policy.recommend(which).shape == (5, 1)
     means = recommendations(state)
     np.testing.assert_array_equal(means["mean"], state.means.argmax(axis=1))
@@ -93,8 +90,7 @@ def test_replications_do_not_depend_on_their_block(policy, model):
     policy, problem = replace(policy, model=model), hills()
     whole = run(policy, problem, Streams.first(5, instance="hills"))[1]
     for rows in (np.array([3]), np.array([3, 1])):
-        part = run(policy, problem.take(rows), Streams(0, "hills", rows))[1]
-        for a, b in zip(whole, part, strict=True):
+        for a, b in zip(whole, run(policy, problem.take(rows), Streams(0, "hills", rows))[1], strict=True):
             np.testing.assert_array_equal(a[rows], b)
 
 

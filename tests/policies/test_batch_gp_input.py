@@ -286,7 +286,6 @@ def test_an_objective_that_never_works_ends_with_its_last_failure(objective, mes
 
 
 def begun():
-    """Return a guarded search, and its state at the start."""
     policy = Guarded(BatchGP("x", 2, 2, model=KNOWN))
     return policy, policy.start(Arms(POINTS), Streams.first(1))
 

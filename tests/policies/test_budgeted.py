@@ -38,7 +38,6 @@ class Relabelled:
         return Arms(self.inner.features[..., self.order, :])
 
     def rewards(self, asked, pulled, streams):
-        """Ask the other problem for the same arms."""
         own = pulled[:, np.argsort(self.order)].copy()
         totals = self.inner.rewards(Ask(self.order[asked.arms], asked.counts), own, streams)
         pulled[:] = own[:, self.order]

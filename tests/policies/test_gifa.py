@@ -142,8 +142,7 @@ def learned(features: np.ndarray, rho: float, arms, totals, counts=None) -> tupl
     gram = (features @ features.T / rho)[None].copy()
     means, pulls = np.zeros((1, len(features))), np.zeros((1, len(features)), dtype=np.int64)
     counts = np.ones(len(arms), dtype=np.int64) if counts is None else counts
-    one = (np.array([[v]]) for v in arms)
-    for a, n, y in zip(one, counts, totals, strict=True):
+    for a, n, y in zip((np.array([[v]]) for v in arms), counts, totals, strict=True):
         gifa_round.learn(gram, means, pulls, a, np.array([[n]]), np.array([[y]]), True)
     return gram[0], means[0], pulls[0]
 
@@ -435,7 +434,6 @@ def test_features_help_when_arms_share_them():
 
 
 def squared(threshold, t: float) -> float:
-    """Return C^2 at time t."""
     return float(threshold(np.array([t]))[0] ** 2)
 
 

@@ -147,7 +147,6 @@ def broken(rewards: Any) -> Any:
 
 
 def binary(rewards: Any) -> Any:
-    """Return 1 for positive rewards, else 0."""
     return lambda arms, turn: (rewards(arms, turn) > 0.0).astype(float)
 
 

@@ -29,7 +29,6 @@ def first(values, among=None):
 
 
 def judged(policy, problem, streams):
-    """Compare the policy with its page, pull by pull, and return its runs."""
     return same_pulls(plain.lin_ucb, policy, problem, streams, alpha=policy.exploration, argmax=first)[0]
 
 

@@ -39,7 +39,6 @@ def search(policy, bandit, n: int):
 
 
 def by_arm(asked: Ask, totals, r: int, n_arms: int):
-    """Return the pulls and the sums of each arm in replication r."""
     counts, sums = np.zeros(n_arms, dtype=np.int64), np.zeros(n_arms)
     for a, n, total in zip(asked.arms[r], asked.counts[r], totals[r], strict=True):
         if n > 0:

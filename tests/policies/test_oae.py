@@ -33,9 +33,8 @@ SMALL = {"batch": 3, "rounds": 4, "hidden": (6,), "steps": 25, "standardise": Tr
 
 def policies(**settings):
     s = SMALL | settings
-    frame = {k: s[k] for k in ("batch", "rounds", "device") if k in s}
     return [
-        RandomBatch("RandomBatch", **frame),
+        RandomBatch("RandomBatch", **{k: s[k] for k in ("batch", "rounds", "device") if k in s}),
         Oae("Greedy", **s),
         Oae("MeanOpt", **s, optimism=0.1),
         Oae("HingePNorm", **s, optimism=0.1, objective="hinge"),
@@ -49,7 +48,6 @@ def policies(**settings):
 
 
 def line(n_arms: int = 20, n: int = 3) -> NoiselessArms:
-    """Return the arms of n replications under one hill."""
     return landscape("OneHillValleyOneDim", n_arms).take(np.arange(n))
 
 

@@ -19,7 +19,6 @@ KEY = np.uint64(11)
 
 
 def case(seed: int, n: int = 7, d: int = 4):
-    """Return arms, a design, directions and draws."""
     rng = np.random.default_rng(seed)
     x = rng.standard_normal((n, d))
     return x, rng.dirichlet(np.ones(n)), x[0] - x, rng.standard_normal((5, d))

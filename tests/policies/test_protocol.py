@@ -19,7 +19,6 @@ POLICIES = pytest.mark.parametrize("policy", AT_THE_DOOR.values(), ids=AT_THE_DO
 
 
 def says(policy, state, asked, totals, message):
-    """Assert that one line says why."""
     refuses(lambda: policy.tell(state, asked, totals), rf"({message}).*\.$")
 
 

@@ -33,11 +33,9 @@ class Protocol(RuleBasedStateMachine):
         self.tracked = True
 
     def over(self):
-        """Return whether nothing is asked any more."""
         return bool(self.policy.finished(self.clean).all())
 
     def expect_error(self, asked, totals):
-        """Tell what must be refused, in one line."""
         refuses(lambda: self.policy.tell(self.state, asked, totals), r"\.$")
 
     @precondition(lambda self: self.now is None and not self.over())
@@ -71,8 +69,7 @@ class Protocol(RuleBasedStateMachine):
     @rule()
     def tell_the_last_but_one(self):
         """An older request is refused, unless the same is asked again."""
-        same = np.array_equal(self.now.arms, self.last.arms) and (self.last.counts <= self.now.counts).all()
-        if not same:
+        if not (np.array_equal(self.now.arms, self.last.arms) and (self.last.counts <= self.now.counts).all()):
             self.expect_error(self.last, rewards_of(self.policy, self.last))
 
     @precondition(lambda self: self.now is not None and self.now.counts.any())

@@ -62,8 +62,7 @@ def test_published_random_instance_is_the_authors_matrix():
 def test_sum_of_n_gaussian_rewards_has_its_exact_law(count):
     """N(n mean, n sigma^2): mean and variance within four standard errors, and Kolmogorov-Smirnov."""
     problem, n = classic_instance(4, 2, 0.5, sigma=0.7), 5000
-    totals = pull(problem, [0, 2, 3], [count] * 3, n)
-    for total, mean in zip(totals.T, problem.means[0, [0, 2, 3]], strict=True):
+    for total, mean in zip(pull(problem, [0, 2, 3], [count] * 3, n).T, problem.means[0, [0, 2, 3]], strict=True):
         scale = 0.7 * np.sqrt(count)
         assert abs(total.mean() - count * mean) < 4 * scale / np.sqrt(n)
         assert abs(total.var() - scale**2) < 4 * scale**2 * np.sqrt(2 / n)
@@ -95,8 +94,7 @@ def test_the_same_pull_has_the_same_noise_whatever_the_order(problem):
         pulled = np.zeros((2, problem.arms.n_arms), dtype=np.int64)
         for request in requests:
             before = pulled[0].copy()
-            totals = pull(problem, request, n_replications=2, pulled=pulled)
-            for a, total in zip(request, totals[1], strict=True):
+            for a, total in zip(request, pull(problem, request, n_replications=2, pulled=pulled)[1], strict=True):
                 found[a, int(before[a])] = total
                 before[a] += 1
     assert one_by_one == batch == backwards

@@ -70,7 +70,6 @@ class Lab:
         return list(self.plate(number)["gene"])
 
     def measure(self, names, failed=()) -> None:
-        """Append a row for each gene, `failed` where it did."""
         values = phenotypes()
         self.add(*(f"{name},{'failed' if name in failed else values[name]}" for name in names))
 

@@ -50,7 +50,6 @@ def made(name, **changes):
 
 
 def values_of(record, setting):
-    """Yield the values of a setting in a record and in the records that it is made of."""
     for f in fields(record):
         value = getattr(record, f.name)
         if f.name == setting:

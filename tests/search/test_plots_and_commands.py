@@ -16,7 +16,6 @@ LINE = pd.DataFrame({"x": np.linspace(0, 1, 20)}, index=[f"c{i}" for i in range(
 
 @pytest.fixture
 def lab(tmp_path):
-    """Return a lab with twelve phenotypes, whose first batch waits."""
     found = Lab(tmp_path)
     found.measure([f"GENE{i:02d}" for i in range(12)])
     found.suggest(policy="neighbours")

@@ -115,8 +115,7 @@ def test_files_that_are_no_saved_search_are_refused(tmp_path):
     refuses(lambda: load(tmp_path / "none.npz"), "there is no saved search", FileNotFoundError)
     path, state = a_file(tmp_path)
     whole = path.read_bytes()
-    contents = [b"", b"hello", *(whole[:n] for n in range(1, len(whole), 997))]
-    for content in contents:
+    for content in [b"", b"hello", *(whole[:n] for n in range(1, len(whole), 997))]:
         path.write_bytes(content)
         refuses(lambda: load(path), "no saved search, or it is damaged")
     for other in ({"x": np.arange(3)}, {"meta": np.array([{"a": 1}], dtype=object)}, {"meta": np.arange(4)}):

@@ -29,7 +29,6 @@ class Hill(RegressorMixin, BaseEstimator):
         self.a, self.b, self.kind = a, b, kind
 
     def fit(self, x, y):
-        """Fail where nothing can be fitted."""
         if self.kind == "broken" or self.a > 1.8:
             raise RuntimeError("does not fit")
         self.n_features_in_ = x.shape[1]

@@ -125,7 +125,6 @@ OF_SEARCH = Check(lambda given, rows: Decision(True, ""), {"metric": "column", "
 
 
 def read_one(test, checks=None, values=None, file="claims.yaml", **about):
-    """Return a ledger with one claim, which has such a test."""
     return read_ledger({"claims": {"C": {**ANCHOR, "test": test, **about}}}, checks or {}, values or {}, file)[0]
 
 

@@ -253,8 +253,7 @@ def test_a_second_look_costs_a_little():
 def test_groups_stand_for_what_they_list():
     """A name is replaced in lists (spliced), in mappings and inside other groups; keys and other strings stay."""
     groups = {"two": ["a", "b"], "cells": {"e": {"name": "two"}}}
-    test = {"left": "two", "right": ["two", "c", {"highest": "two"}], "cells": "cells"}
-    assert expanded(test, groups) == {
+    assert expanded({"left": "two", "right": ["two", "c", {"highest": "two"}], "cells": "cells"}, groups) == {
         "left": ["a", "b"],
         "right": ["a", "b", "c", {"highest": ["a", "b"]}],
         "cells": {"e": {"name": ["a", "b"]}},

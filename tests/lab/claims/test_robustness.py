@@ -9,24 +9,13 @@ import pytest
 from frames import runs
 from scipy import stats
 
+from bestarm_lab.claims import robustness
 from bestarm_lab.claims.cells import Quantity, Value
 from bestarm_lab.claims.kinds import Difference, Slope
 from bestarm_lab.claims.layout import Best, Part
 from bestarm_lab.claims.records import Claim
 from bestarm_lab.claims.report import columns_of, rows_behind
-from bestarm_lab.claims.robustness import (
-    OpenChoice,
-    Substitution,
-    change_table,
-    choice_values,
-    draw_values,
-    effects,
-    experiments,
-    n_comparisons,
-    summary,
-    summary_table,
-    under_choices,
-)
+from bestarm_lab.claims.robustness import OpenChoice, Substitution, choice_values, effects, summary, under_choices
 from bestarm_lab.claims.statistics import Relation
 from bestarm_lab.paths import RESULTS, ROOT
 from bestarm_lab.results import read_robustness
@@ -76,7 +65,7 @@ def test_a_choice_that_flips_the_verdict():
     told = summary(under_choices(claim(), [choice], {"fig": OWN, "other": other}))
     assert told.iloc[0]["differs"] == "B gains (refuted, else confirmed)"
     assert told.iloc[0][["choices", "confirmed", "refuted", "open"]].to_list() == [1, 0, 1, 0]
-    assert summary_table(told).iloc[0].to_list()[1:4] == ["0 of 1", 1, "2 of 2"]
+    assert robustness.summary_table(told).iloc[0].to_list()[1:4] == ["0 of 1", 1, "2 of 2"]
 
 
 def test_a_choice_of_the_problem_has_all_series():
@@ -117,7 +106,7 @@ def test_a_choice_without_the_claims_cells_gives_no_line():
 
 def test_a_choice_whose_experiment_has_no_rows_is_refused():
     choice = OpenChoice("new", {"fig": Substitution("other")})
-    assert experiments([choice]) == ["fig", "other"]
+    assert robustness.experiments([choice]) == ["fig", "other"]
     with pytest.raises(ValueError, match=r"^new: no current rows of other; make them by bestarm rows\.$"):
         under_choices(claim(), [choice], {"fig": OWN})
 
@@ -132,7 +121,7 @@ def test_a_number_that_a_claim_names_is_asked_in_proportion():
 
 def test_a_slope_needs_every_value_of_its_setting():
     ledger = claim(("A", "B"), arms=(8, 16, 32), test=partial(Slope, along="n_arms"))
-    assert n_comparisons(ledger["X-1"].test) == 1
+    assert robustness.n_comparisons(ledger["X-1"].test) == 1
     three = rows({"A": 1.0, "B": 0.0}, arms=(8, 16, 32))
     choice = OpenChoice("new", {"fig": Substitution("other")})
     assert len(under_choices(ledger, [choice], {"fig": three, "other": three})) == 1
@@ -156,7 +145,7 @@ def test_the_table_as_values_of_a_figure():
     assert values[columns].to_numpy().tolist() == [["X-1", "same", "confirmed", 2, 2]]
     assert choice_values(found, "laptop", "ours")["series"].to_list() == ["ours", "same"]
     told = ["1", "confirmed (2 / 0 / 0)", "confirmed (2 / 0 / 0)", "2 of 2"]
-    assert change_table(found, "ours").iloc[0].to_list() == told
+    assert robustness.change_table(found, "ours").iloc[0].to_list() == told
 
 
 def test_another_value_is_read_from_all_rows_of_the_study():
@@ -202,7 +191,7 @@ def test_the_effect_of_a_choice_is_between_draws_or_within_them():
     told = summary(found, effects(found, choices)).iloc[0]
     assert told["choices"] == told["confirmed"] + told["refuted"] == 120
     assert set(told["differs"].replace("; way", "|way").replace("; start", "|start").split("|")) == set(worth["words"])
-    values = draw_values(found, effects(found, choices), "laptop")
+    values = robustness.draw_values(found, effects(found, choices), "laptop")
     counts = values[values["statistic"] == "readings"].set_index("series")
     assert counts["value"].to_dict() == {verdict: told[verdict] for verdict in ("confirmed", "refuted", "open")}
     assert (counts["n"] == 120).all()
@@ -220,7 +209,7 @@ def test_no_choice_is_named_where_none_matters():
 @pytest.mark.parametrize(("study", "choices"), [("gse", OF_GSE), ("dpp_bbo", OF_DPP)])
 def test_committed_choices_are_those_of_the_committed_rows(study, choices):
     assert len({choice.words for choice in choices}) == len(choices)
-    files = {e: rows_behind(study, e, True) for e in experiments(choices)}
+    files = {e: rows_behind(study, e, True) for e in robustness.experiments(choices)}
     columns = {e: [c for c in columns_of(file) if c not in ("key", "data")] for e, file in files.items()}
     texts = dict.fromkeys(("convention", "series"), "category")  # quicker than texts, as is what has no keys
     frames = {e: pd.read_parquet(ROOT / file, columns=columns[e]).astype(texts) for e, file in files.items()}

@@ -6,34 +6,18 @@ import pytest
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from bestarm_lab.claims import statistics
-from bestarm_lab.claims.verdicts import (
-    LEVEL,
-    adjust,
-    by_holm,
-    counts_text,
-    deciding,
-    direction,
-    effect_text,
-    needed_runs,
-    required_runs,
-    states,
-    two_sided,
-    verdict_alone,
-    verdict_of,
-    verdict_text,
-)
+from bestarm_lab.claims import statistics, verdicts
+from bestarm_lab.claims.verdicts import adjust, deciding, direction, effect_text, needed_runs, states, verdict_text
 
 
 def given(*ps: float, n: int = 100) -> list[statistics.Comparison]:
-    """Return comparisons with these p-values, and 1 - p for the opposite."""
     return [statistics.Comparison(f"c{i}", 0.0, lambda level: (0.0, 0.0), p, 1.0 - p, n) for i, p in enumerate(ps)]
 
 
 def word(*ps: float, need: int | None = None) -> str:
     found = given(*ps)
     need = len(found) if need is None else need
-    return verdict_of(found, two_sided(*statistics.joint_p(found, need)) < LEVEL, need)
+    return verdicts.verdict_of(found, verdicts.two_sided(*statistics.joint_p(found, need)) < verdicts.LEVEL, need)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +47,7 @@ def test_a_claim_that_needs_some_is_a_partial_conjunction():
     assert statistics.joint_p(given(0.001, 0.01, 0.9), 2) == (0.02, pytest.approx(0.999))
     assert (word(0.001, 0.01, 0.9, need=2), word(0.1, 0.999, 0.999, need=2)) == ("confirmed", "refuted")
     assert word(1e-6, 0.999, 0.9999, need=2) == "mixed"  # not most, and significantly some
-    assert verdict_of(given(1e-6, 0.999, 0.9999), True, 2, mixed=False) == "refuted"  # a number that is claimed
+    assert verdicts.verdict_of(given(1e-6, 0.999, 0.9999), True, 2, mixed=False) == "refuted"  # a claimed number
     shown, share = deciding(given(0.001, 0.01, 0.9), "confirmed", 2)
     assert (shown.name, share) == ("c1", 0.5)
     assert deciding(given(0.001, 0.99, 0.999), "refuted", 2)[0].name == "c1"
@@ -123,7 +107,7 @@ def test_holm_is_that_of_statsmodels():
     p = [0.001, 0.02, 0.03]
     line = {"convention": "as_written", "ours": "", "level": "section"}
     lines = pd.DataFrame([line | {"p": x, "p_opposite": 1 - x} for x in p])
-    assert by_holm(lines).tolist() == pytest.approx(multipletests(2 * np.array(p), method="holm")[1])
+    assert verdicts.by_holm(lines).tolist() == pytest.approx(multipletests(2 * np.array(p), method="holm")[1])
 
 
 def test_the_direction_of_a_refutation():
@@ -173,7 +157,7 @@ def test_no_interval_contradicts_its_word():
         need, centre = int(rng.integers(1, m + 1)), rng.normal(0.0, 2.0)
         estimates = (statistics.Estimate(e, 1.0, 25) for e in rng.normal(centre, 1.5, size=m))
         found = [statistics.mean_comparison("c", estimate, relation, True) for estimate in estimates]
-        word = verdict_alone(found, need, level=level)
+        word = verdicts.verdict_alone(found, need, level=level)
         shown, share = deciding(found, word, need)
         low, high = shown.interval(level * share)
         assert ("confirmed" if low >= 0.0 else "refuted" if high <= 0.0 else "open") == kinds.get(word, "open")
@@ -181,16 +165,16 @@ def test_no_interval_contradicts_its_word():
 
 def test_runs_are_told_only_where_they_are_advice():
     """Not where there are enough already, which the adjustment over claims undoes, and not beyond ten times as many."""
-    assert required_runs(given(0.04), 1) == needed_runs(given(0.04), 1)
-    assert required_runs(given(0.001), 1) is None
+    assert verdicts.required_runs(given(0.04), 1) == needed_runs(given(0.04), 1)
+    assert verdicts.required_runs(given(0.001), 1) is None
     assert needed_runs(given(0.25), 1) > 10 * given(0.25)[0].n
-    assert required_runs(given(0.25), 1) is None
+    assert verdicts.required_runs(given(0.25), 1) is None
 
 
 def test_verdicts_in_words():
     line = {"verdict": "confirmed", "kind": "test", "comparisons": 8, "for": 8, "open": 0, "against": 0}
     line |= {"needed_n": 432.0, "direction": "", "needed": 5, "p_adjusted": 0.0691}
-    assert (verdict_text(line), counts_text(line)) == ("confirmed", "8 / 0 / 0")
+    assert (verdict_text(line), verdicts.counts_text(line)) == ("confirmed", "8 / 0 / 0")
     assert verdict_text(line | {"for": 5, "open": 1, "against": 2}) == "confirmed (5 of 8, 2 against)"  # most of them
     assert verdict_text(line | {"verdict": "mixed", "for": 3, "against": 5}) == "mixed (3 of 8, 5 against)"
     alone = line | {"verdict": "undecided", "comparisons": 1}
@@ -213,7 +197,7 @@ def test_verdicts_in_words():
     assert verdict_text(line | exact, brief=True) == verdict_text(line | exact) == "confirmed (exact)"
     assert verdict_text(line | exact | {"checked": "30 runs"}) == "no violation in 30 runs"
     assert verdict_text(line | exact | {"verdict": "refuted", "checked": ""}) == "refuted (exact)"
-    assert counts_text(line | exact) == ""
+    assert verdicts.counts_text(line | exact) == ""
 
 
 def test_effects_in_words():

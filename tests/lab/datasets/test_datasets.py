@@ -33,7 +33,6 @@ def house(monkeypatch, tmp_path):
 
 
 def put(folder, content: bytes = CONTENT, name: str = "some/rewards.csv"):
-    """Write the file below a folder; packed if its name says so."""
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
@@ -73,7 +72,6 @@ def serve(monkeypatch, house):
 
 
 def fails(error, *words, ask=fetch):
-    """Check that asking for the file is an error with all of these words."""
     with pytest.raises(error) as caught:
         ask("rewards")
     assert [part for part in words if part not in str(caught.value)] == []

@@ -116,7 +116,6 @@ def failing(asker, error):
 
 
 def refused(error, an_experiment, address, folder):
-    """Check that an experiment fails with these words, and leaves no block."""
     with pytest.raises(type(error), match=str(error)) as found:
         rows_of(an_experiment, folder, scheduler=address)
     assert "\n" not in str(found.value)

@@ -337,7 +337,6 @@ def runs(rounds):
 
 
 def preset_with(lines: str) -> str:
-    """Return the module with a preset that has other lines."""
     return PRESET.replace("    budget: int = 30\n\n\ndef runs", f"    {lines}\n\n\ndef runs")
 
 

@@ -147,17 +147,14 @@ class Watched(Observed):
     step: int = 1
 
     def start(self, arms: Any, streams: Any) -> Any:
-        """Start at zero."""
         self.runs, self.rounds = streams.replications, 0
         return super().start(arms, streams)
 
     def tell(self, state: Any, asked: Any, totals: Any) -> None:
-        """Count."""
         self.rounds += 1
         super().tell(state, asked, totals)
 
     def findings(self, replications: Any) -> pd.DataFrame:
-        """Return the number of each round from the second on."""
         pairs = [(r, t) for r in replications for t in range(1, self.rounds + 1)]
         found = pd.DataFrame(pairs, columns=["replication", "round"])
         return found.assign(seen=self.step * found["round"])

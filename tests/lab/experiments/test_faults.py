@@ -80,8 +80,7 @@ def test_random_kills_change_no_bit(tmp_path, undisturbed, kills):
 @pytest.mark.slow
 def test_two_processes_on_one_store_finish_with_the_right_rows(tmp_path, undisturbed):
     """At once on an empty store: both end well, no block is damaged, each is there once."""
-    both = [run(tmp_path), run(tmp_path)]
-    for process in both:
+    for process in [run(tmp_path), run(tmp_path)]:
         out, errors = process.communicate(timeout=300)
         assert (out, errors) == ("done\n", "")
     assert equal(rows_of(slow_experiment(), tmp_path), undisturbed[0])

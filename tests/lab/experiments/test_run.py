@@ -77,7 +77,6 @@ def test_one_more_series_computes_only_its_own_blocks(tmp_path):
 
 
 def drawn() -> LinearBandit:
-    """Return a problem with arms of its own in each replication."""
     rng = np.random.default_rng(0)
     return LinearBandit("own arms", rng.standard_normal((6, 4, 3)), rng.standard_normal((6, 3)))
 

@@ -88,7 +88,6 @@ def values(x=(8, 16, 32), series=("GSE-Lin", "OD-LinBAI"), conventions=("as_writ
 
 
 def lines(values, order, **style):
-    """Return axes with lines of some series."""
     return draw_lines(plt.subplots()[1], values, order, **style)
 
 

@@ -85,8 +85,7 @@ def test_the_mean_interval_covers_the_truth_nineteen_times_in_twenty():
 
 def test_a_series_is_compared_with_the_one_before_its_bar():
     """Each algorithm stands first, its changes behind it, whatever the order of the rows."""
-    frame = pd.DataFrame({"series": ["A", "B", "A | x", "B | y, z"]})
-    assert single_changes(frame) == {
+    assert single_changes(pd.DataFrame({"series": ["A", "B", "A | x", "B | y, z"]})) == {
         "A": {"": ("A", "A"), "x": ("A | x", "A")},
         "B": {"": ("B", "B"), "y, z": ("B | y, z", "B")},
     }

@@ -80,7 +80,6 @@ def house(tmp_path, tiny_notebook):
 
 
 def contents(folder: Path) -> dict[str, str]:
-    """Return the texts of all files below a folder by their paths."""
     return {str(p.relative_to(folder)): p.read_text() for p in sorted(folder.rglob("*")) if p.is_file()}
 
 

@@ -28,7 +28,6 @@ class Noted(BatchObserver):
     """An observer that also keeps what was asked."""
 
     def tell(self, state, asked, totals):
-        """Keep the arms."""
         self.asked = [*getattr(self, "asked", []), asked.arms.copy()]
         super().tell(state, asked, totals)
 

@@ -251,8 +251,7 @@ def test_neither_a_reward_of_nothing_nor_a_failed_one_moves_the_posterior():
     points, averaging, rewards, targets, _ = some_data(15)
     before = AggregatedGP(RBF, 0.05).fit(points, rewards, averaging)
     failed = before.update(points[:1], np.array([np.nan]))
-    noise = before.update(points[:1], np.array([0.1]), np.zeros((1, 1)))
-    for posterior in (failed, noise):
+    for posterior in (failed, before.update(points[:1], np.array([0.1]), np.zeros((1, 1)))):
         np.testing.assert_allclose(posterior.predict(targets), before.predict(targets), rtol=1e-12)
 
 

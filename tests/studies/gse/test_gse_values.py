@@ -215,8 +215,7 @@ def test_gap_and_what_closes_it_are_means_over_cells():
     ]
     changes = {"better": "A | better", "not everywhere": "A | there"}
     values = gaps.gap_values({"both": cells, "none": []}, {"A": "A"}, changes, "smoke")
-    found = values.set_index(["panel", "series", "statistic"])["value"]
-    assert found.to_dict() == pytest.approx(
+    assert values.set_index(["panel", "series", "statistic"])["value"].to_dict() == pytest.approx(
         {("both (2)", "A", "gap"): 0.3, ("both (2)", "better", "gap"): 0.25, ("both (2)", "better", "closed"): 0.05}
     )
     table = gaps.gap_table(values).set_index("closed by")["both (2)"]

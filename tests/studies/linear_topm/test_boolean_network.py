@@ -10,15 +10,10 @@ from hypothesis import strategies as st
 from refusals import refused, refuses
 
 from bestarm.streams import Streams, uniform
+from bestarm_objectives.drug import rein_model
 from bestarm_objectives.drug.boolean_network import BooleanNetwork, Edge, is_fixed_point, next_states, settle
 from bestarm_objectives.drug.gene_table import UNKNOWN
-from bestarm_objectives.drug.rein_model import (
-    network_from_conditions,
-    parse_edges,
-    parse_model,
-    parse_observations,
-    read_model,
-)
+from bestarm_objectives.drug.rein_model import network_from_conditions, parse_edges, parse_model, parse_observations
 from bestarm_objectives.drug.stand_in import stand_in_network
 
 
@@ -175,7 +170,9 @@ def test_edges_of_a_model_before_inference_are_read_and_its_functions_refused(tm
     assert parse_edges(text) == (Edge("A", "B", 1), Edge("B", "A", -1))
     path = tmp_path / "before.net"
     path.write_text(text)
-    refuses(lambda: read_model(path), r"before\.net: expected one regulation condition .* first A\(0\.\.17\)")
+    refuses(
+        lambda: rein_model.read_model(path), r"before\.net: expected one regulation condition .* first A\(0\.\.17\)"
+    )
 
 
 def test_observations_are_read():

@@ -48,7 +48,6 @@ CIDS = [drug.cid for drug in files.DRUGS]
 
 
 def find(name):
-    """Return the path of an authors' file, or None."""
     places = [folder / FOLDER / f"{name}{packed}" for folder in (RAW_DATA, data_mirror()) for packed in ("", ".gz")]
     return next((path for path in places if path.is_file()), None)
 

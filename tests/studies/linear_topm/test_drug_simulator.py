@@ -8,14 +8,11 @@ from hypothesis.extra.numpy import arrays
 from refusals import refused, refuses
 
 from bestarm.streams import Streams
+from bestarm_objectives.drug import histogram_binarization
 from bestarm_objectives.drug.boolean_network import Edge, is_fixed_point
 from bestarm_objectives.drug.characteristic_direction import binarize_direction, characteristic_direction
 from bestarm_objectives.drug.gene_table import UNKNOWN
-from bestarm_objectives.drug.histogram_binarization import (
-    binarize_via_histogram,
-    histogram_thresholds,
-    persistent_peaks,
-)
+from bestarm_objectives.drug.histogram_binarization import binarize_via_histogram, histogram_thresholds
 from bestarm_objectives.drug.rein_model import Observation, network_from_conditions
 from bestarm_objectives.drug.simulator import DrugSimulator, cosine_score, hit_ratio, mask, reversion_score
 from bestarm_objectives.drug.stand_in import stand_in_drug_data
@@ -63,7 +60,7 @@ def test_hit_ratio_under_ties_is_the_expectation_over_random_ties():
 
 
 def test_persistence_of_a_sequence_by_hand():
-    peaks = persistent_peaks(np.array([1, 6, 2, 9, 3, 4, 0]))
+    peaks = histogram_binarization.persistent_peaks(np.array([1, 6, 2, 9, 3, 4, 0]))
     assert [(peak.place, peak.persistence) for peak in peaks] == [(3, np.inf), (1, 4.0), (5, 1.0)]
 
 
@@ -78,7 +75,7 @@ def test_persistence_of_a_peak_is_its_prominence(counts):
         higher = np.flatnonzero(counts > counts[peak])
         passes = [counts[min(peak, other) : max(peak, other) + 1].min() for other in higher]
         expected[int(peak)] = counts[peak] - max(passes) if passes else np.inf
-    found = persistent_peaks(counts)
+    found = histogram_binarization.persistent_peaks(counts)
     assert {peak.place: peak.persistence for peak in found} == expected
     assert np.all(np.diff([-peak.persistence for peak in found[1:]]) >= 0)
 
@@ -176,9 +173,8 @@ def loop_simulator(**changes):
     """Two independent loops A1 <-> A2 and B1 <-> B2; the target wants the first on and the second off."""
     pairs = [("A1", "A2"), ("A2", "A1"), ("B1", "B2"), ("B2", "B1")]
     genes = ["A1", "A2", "B1", "B2"]
-    network = network_from_conditions(genes, [Edge(a, b, 1) for a, b in pairs], dict.fromkeys(genes, 8))
     fields = {
-        "network": network,
+        "network": network_from_conditions(genes, [Edge(a, b, 1) for a, b in pairs], dict.fromkeys(genes, 8)),
         "phenotypes": np.array([[0, 0, 1, 1]], dtype=np.int8),
         "signatures": np.array([[1, 1, 0, 0], [UNKNOWN] * 4, [1, UNKNOWN, UNKNOWN, UNKNOWN]], dtype=np.int8),
         "target": np.array([1, 1, 0, 0], dtype=np.int8),

@@ -21,7 +21,6 @@ def hills(x):
 
 
 def some_of(random, allowed, k):
-    """Return the places of k true values of each row, without replacement."""
     return np.argpartition(np.where(allowed, random.random(allowed.shape), 2.0), k - 1, axis=1)[:, :k]
 
 

@@ -10,15 +10,9 @@ from refusals import refuses
 from scipy.stats import beta
 
 from bestarm.policies.batch_search import RandomBatch
+from bestarm.policies.linear import linear_oae
 from bestarm.policies.linear.linear_batches import log_det_batches, optimistic_batches, sequential_batches
-from bestarm.policies.linear.linear_oae import (
-    EllipsoidOae,
-    LinearDiverse,
-    LinearGreedy,
-    LinearLogDet,
-    LinearOae,
-    LinearSeq,
-)
+from bestarm.policies.linear.linear_oae import EllipsoidOae, LinearDiverse, LinearLogDet, LinearOae, LinearSeq
 from bestarm.streams import Streams
 from bestarm_lab.datasets.registry import DataUnavailable
 from bestarm_studies.oae.theory import eluder_dimension as eluder
@@ -29,11 +23,10 @@ from bestarm_studies.oae.theory.linear_runs import CloneArms, SphereArms, larges
 from bestarm_studies.oae.theory.optimism import bonuses, optimism_rows
 
 ROWS = np.arange(6)
-SEARCHES = (LinearOae, EllipsoidOae, LinearGreedy, LinearSeq, LinearDiverse, LinearLogDet)
+SEARCHES = (LinearOae, EllipsoidOae, linear_oae.LinearGreedy, LinearSeq, LinearDiverse, LinearLogDet)
 
 
 def at_round(policy, law, rounds, replications=ROWS):
-    """Return the state before a round, the problem and the streams."""
     problem, streams = law.take(replications), Streams(0, law.label, replications)
     return searched(policy, problem, streams, rounds)[0], problem, streams
 

@@ -37,8 +37,6 @@ ADULT = """39, State-gov, 77516, Bachelors, 13, Never-married, Clerical, Own, Wh
 
 @pytest.fixture
 def written(tmp_path):
-    """Return a function that writes a text and returns its path."""
-
     def write(text: str):
         path = tmp_path / "table.csv"
         path.write_text(text)
