@@ -37,6 +37,9 @@ LATE = {  # imported in a function, where an extra of its own says what is neede
 # where a module has another name
 DISTRIBUTION = {"GPy": "gpy", "IPython": "ipython", "sklearn": "scikit-learn", "yaml": "pyyaml"}
 FILES = sorted(SOURCE.glob("bestarm*/**/*.py"))
+SHARED = {"oae": {"cell_lines"}}  # rooms of more than one notebook
+WITHOUT_ROOM = {"oae": {"what_to_use", "your_own_screen"}}  # notebooks on one's own arms, whose code is the library
+GATHERERS = {"robustness"}  # modules of a study's root that read its sections
 
 
 def imported(body: list[ast.stmt], *, late: bool = False) -> Iterator[tuple[str, bool]]:
@@ -225,11 +228,6 @@ def test_no_modules_of_the_library_import_one_another():
                 node.body = [ast.Pass()]
         found[module_of(path)] = imported_modules(tree) - {module_of(path)}
     TopologicalSorter(found).prepare()
-
-
-SHARED = {"oae": {"cell_lines"}}  # rooms of more than one notebook
-WITHOUT_ROOM = {"oae": {"what_to_use", "your_own_screen"}}  # notebooks on one's own arms, whose code is the library
-GATHERERS = {"robustness"}  # modules of a study's root that read its sections
 
 
 def sections_of(study: str) -> set[str]:

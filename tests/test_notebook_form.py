@@ -37,6 +37,7 @@ NO_READING = [  # numbers that name something and measure nothing, and what is n
     r"95% (confidence )?(intervals?|t-intervals?|bands?)",
 ]
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:[.,]\d+)*(?:e-?\d+)?(?![\w])")
+PICTURED = "# Title\n\nProblem.\n\n![A picture of arms](a.png)\n\n"
 
 
 def cells_of(path: Path) -> list[Cell]:
@@ -131,9 +132,6 @@ def test_a_notebook_has_the_form(path):
 
 def text_cell(source: str) -> Cell:
     return {"cell_type": "markdown", "source": source, "metadata": {}}
-
-
-PICTURED = "# Title\n\nProblem.\n\n![A picture of arms](a.png)\n\n"
 
 
 @pytest.mark.parametrize(

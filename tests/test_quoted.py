@@ -11,6 +11,7 @@ from bestarm_lab import quoted
 from bestarm_lab.study_packages import study_names
 
 ENTRIES = [entry for study in study_names() for entry in quoted.quoted(study)]
+SAID = 'accuracy is {:.3f}, and "{:word}" of'
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: f"{entry.study}/{entry.part}: {entry.text[:50]}")
@@ -57,9 +58,6 @@ def test_rows_that_do_not_decide_are_not_quoted(place):
 def entry(text, *numbers, figure="", holds=()):
     numbers, holds = (tuple({"from": "fig"} | q for q in queries) for queries in (numbers, holds))
     return quoted.Quoted("s", "01_a", text, figure, numbers, holds)
-
-
-SAID = 'accuracy is {:.3f}, and "{:word}" of'
 
 
 def test_a_wrong_number_is_shown_and_written_and_nothing_else_changes(place):

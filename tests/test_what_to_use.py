@@ -21,6 +21,11 @@ ALL = pd.concat([MEASURED.runs, pd.read_csv(FILE)]).query("run < 20")
 GP = "gp, 1 deviation"
 POOLS_ALONE = ["feature ranks", "Matérn 3/2", "normal scores", "network", "network + Matérn", "RBF"]
 PAGE = (ROOT / "docs" / "what_to_use.md").read_text(encoding="utf-8")
+BARREL = pd.read_csv(FIGURES / "oae" / "what_to_use" / "tab_barrel.csv")
+COST = pd.read_csv(ROOT / "benchmarks" / "what_to_use_cost.csv").set_index("policy")
+TEXT = prose("oae", "what_to_use")
+PAGE_TEXT = " ".join(PAGE.split())
+OURS = list(dict.fromkeys(MEASURED.runs["policy"]))
 
 
 def test_the_table_is_that_of_the_runs():
@@ -76,13 +81,6 @@ def test_where_the_default_is_within_one_standard_error_of_the_best():
     for policy, where in (("gp, 1 deviation", {"AutoAM", "IL2"}), ("hits", {"IL2", "IFNg", "Carnevale"})):
         own = found[found["policy"] == policy].set_index("data")["found"]
         assert set(own.index[own >= (best["found"] - best["error"])[own.index]]) == where
-
-
-BARREL = pd.read_csv(FIGURES / "oae" / "what_to_use" / "tab_barrel.csv")
-COST = pd.read_csv(ROOT / "benchmarks" / "what_to_use_cost.csv").set_index("policy")
-TEXT = prose("oae", "what_to_use")
-PAGE_TEXT = " ".join(PAGE.split())
-OURS = list(dict.fromkeys(MEASURED.runs["policy"]))
 
 
 @titled("oae/what_to_use/found", "mean_opt and greedy find most on Crossed barrel and least on IL2")

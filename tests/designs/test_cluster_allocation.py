@@ -12,6 +12,7 @@ from bestarm.designs.rounding import uniform_counts
 from bestarm.streams import Streams
 
 SEED = 20261121
+shapes = st.tuples(st.integers(1, 12), st.integers(1, 4), st.integers(1, 6))  # arms, features, values of a feature
 
 
 def allocated(features, budget, n_clusters=None, live=None, n_rows=1, time=0):
@@ -44,9 +45,6 @@ def test_example_of_appendix_h(n_arms):
     assert (uniform[:, -1] == 2).mean() == pytest.approx(share, abs=4 * np.sqrt(share * (1 - share) / 400))
     for row in uniform[:20]:
         assert largest_leverage(features, row) == pytest.approx(1 / row[-1], rel=1e-9)
-
-
-shapes = st.tuples(st.integers(1, 12), st.integers(1, 4), st.integers(1, 6))  # arms, features, values of a feature
 
 
 @settings(max_examples=100)

@@ -10,8 +10,6 @@ from bestarm.designs import optimal_design as design_steps
 from bestarm.designs.optimal_design import DesignRule, optimal_design
 from bestarm.designs.projection import coded_coordinates, span_basis
 
-EXACT = DesignRule(tolerance=1e-4, max_steps=20000)
-
 
 def unit_arms(seed: int, n_sets: int, n_arms: int, d: int, rank: int | None = None) -> np.ndarray:
     rng = np.random.default_rng(seed)
@@ -75,7 +73,7 @@ def test_of_arms_on_one_line_the_farthest_has_all_the_weight():
 def test_two_orthogonal_groups_get_half_each_and_arms_at_the_origin_nothing():
     """Three copies of one direction, one of another: 1/2 for each; where nothing can be learned the rank is 0."""
     x = np.array([[[1.0, 0], [1, 0], [1, 0], [0, 1]]])
-    found = optimal_design(x, everything(x), EXACT)
+    found = optimal_design(x, everything(x), DesignRule(tolerance=1e-4, max_steps=20000))
     assert found.weights[0, :3].sum() == pytest.approx(0.5, abs=1e-3)
     assert found.leverage[0] == pytest.approx(2.0, rel=1e-3)
     found = optimal_design(np.zeros((1, 3, 2)), np.array([[True, False, True]]), DesignRule())

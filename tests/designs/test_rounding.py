@@ -12,6 +12,7 @@ from bestarm.designs.rounding import round_design, swap, uniform_counts, whiten
 from bestarm.streams import Streams
 
 SEED = 20261121
+designs = {"seed": st.integers(0, 2**32 - 1), "n_arms": st.integers(1, 12), "n_unused": st.integers(0, 5)}
 
 
 def rounded(weights, budget, method="apportionment", *, n_rows=1, time=0, **options):
@@ -37,9 +38,6 @@ def adams(weights, budget):
     for _ in range(budget - pulls.sum()):
         pulls[np.argmin(np.where(weights > 0, pulls / np.where(weights > 0, weights, 1), np.inf))] += 1
     return pulls
-
-
-designs = {"seed": st.integers(0, 2**32 - 1), "n_arms": st.integers(1, 12), "n_unused": st.integers(0, 5)}
 
 
 @settings(max_examples=150)

@@ -30,6 +30,7 @@ EIGHT, SIXTEEN = (0,) * 8, (0,) * 16
 EVERY_RESIDUE = [(1 + i, (1 + 5 * i % 17, 1 + 3 * i % 17)) for i in range(17)]
 PAPER = [(1, (10, 5)), (1, (100, 10)), (13, (100, 10)), (58, (100, 10)), (280, (100, 10)), (13, (300, 100))]
 OTHERS = [(1, ()), (7, ()), (33, ()), (5, (6,)), (16, (16,)), (48, (17, 33)), (3, (4, 5, 6))]
+FENCES: list[tuple[np.ndarray, int, int]] = []
 
 
 def some_data(d: int, n: int, seed: int = 0) -> tuple[FitData, np.ndarray]:
@@ -70,9 +71,6 @@ def fenced(n: int) -> np.ndarray:
     whole[start : start + n] = 0.0
     FENCES.append((whole, start, n))
     return whole[start : start + n]
-
-
-FENCES: list[tuple[np.ndarray, int, int]] = []
 
 
 @pytest.mark.parametrize(("d", "hidden"), EVERY_RESIDUE + PAPER + OTHERS)

@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 
 from bestarm.models.arm_estimates import least_squares_means
 
+shapes = st.tuples(st.integers(1, 9), st.integers(1, 7), st.integers(1, 7))
+
 
 def random_case(seed: int, n_replications: int, n_arms: int, d: int, rank: int):
     """Return features of a given rank, live arms, counts (some 0), totals."""
@@ -24,9 +26,6 @@ def by_pseudo_inverse(features, live, counts, totals):
         theta = np.linalg.pinv(v, rcond=1e-10, hermitian=True) @ features[r].T @ np.nan_to_num(totals[r])
         means[r] = np.where(live[r], features[r] @ theta, 0.0)
     return means
-
-
-shapes = st.tuples(st.integers(1, 9), st.integers(1, 7), st.integers(1, 7))
 
 
 @settings(max_examples=60)

@@ -13,6 +13,7 @@ from bestarm_objectives.fastxml.points import power_law_points, read_points, rea
 from bestarm_objectives.fastxml.sparse_logistic import l1_logistic, penalised_loss
 
 TRAIN, TEST = stand_in_split()
+POINTS = "3 4 2\n0,1 0:1 3:0.5\n 2:1\n1 1:2\n"
 
 
 def popularity_precision(labels, tested):
@@ -164,9 +165,6 @@ def test_one_forest_gives_all_sizes_exactly():
         model = FastXML(row.trees, row.bias, row.cost, row.leaf, row.labels).fit(*TRAIN)
         assert row.p1 == pytest.approx(model.precision_at_k(*TEST), abs=1e-12)
         assert row.p3 == pytest.approx(model.precision_at_k(*TEST, 3), abs=1e-12)
-
-
-POINTS = "3 4 2\n0,1 0:1 3:0.5\n 2:1\n1 1:2\n"
 
 
 def test_reading_points(tmp_path):

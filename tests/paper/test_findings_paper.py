@@ -17,6 +17,8 @@ from bestarm_lab.claims.robustness import HOLM
 from bestarm_lab.paths import RESULTS
 
 TEXT = (HERE / "paper.md").read_text(encoding="utf-8")
+PLACES = r"(?:Table|Section|Figure|Equation|Lemma|Theorem)s?\s\d+(?:\.\d+)?"
+WORDS = r"\b(?:three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|fifty|dozen|hundred|thousand)\b"
 
 
 @pytest.fixture(scope="module")
@@ -55,10 +57,6 @@ def test_every_predicate_guards_a_paragraph():
 
 def test_every_fact_is_told():
     assert {match[2].partition("::")[0].strip() for match in ROLE.finditer(TEXT) if match[1] == "fact"} == set(FACTS)
-
-
-PLACES = r"(?:Table|Section|Figure|Equation|Lemma|Theorem)s?\s\d+(?:\.\d+)?"
-WORDS = r"\b(?:three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|fifty|dozen|hundred|thousand)\b"
 
 
 def test_the_text_has_no_number_of_its_own():

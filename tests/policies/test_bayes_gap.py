@@ -49,6 +49,7 @@ POLICIES = {
     "Matérn as coded": replace(PLAIN, kernel="matern32", lengthscale=2.0).as_coded(),
     "only the first pass": replace(PLAIN, initialise=True, budget=5),
 }
+numbers = arrays(np.float64, st.integers(2, 7), elements=st.floats(-5, 5))
 
 
 @pytest.mark.parametrize("name", POLICIES)
@@ -67,9 +68,6 @@ def test_linear_kernel_with_more_features_than_arms():
     features, theta = rng.standard_normal((3, 4, 7)), rng.standard_normal((3, 7))
     streams = Streams.first(3, seed=SEED, instance="own")
     same_runs(bayes_gap, PLAIN, LinearBandit("own", features, theta, SIGMA), streams)
-
-
-numbers = arrays(np.float64, st.integers(2, 7), elements=st.floats(-5, 5))
 
 
 @given(values=numbers)

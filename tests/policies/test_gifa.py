@@ -27,6 +27,7 @@ SEED = 20261120
 SIGMA = 0.5
 PAPER_REGULARISER = (SIGMA / 20) ** 2
 FEATURE_INDICES, CLASSICAL_INDICES = ("paired", "individual"), ("classical", "classical_paired")
+state_of_knowledge = st.tuples(st.integers(0, 2**32 - 1), st.integers(3, 8), st.integers(1, 6), st.booleans())
 
 
 def random_instance(seed: int, n_arms: int, n_features: int, gap: float = 0.0, n_best: int = 1) -> LinearBandit:
@@ -228,9 +229,6 @@ def test_search_goes_on_when_evaluations_fail(policy):
     assert run.stopped.all()
     assert correct(problem, run.recommended).all()
     assert (run.state.pulls.sum(axis=1) < [len(p) for p in run.pulls]).all()
-
-
-state_of_knowledge = st.tuples(st.integers(0, 2**32 - 1), st.integers(3, 8), st.integers(1, 6), st.booleans())
 
 
 def some_state(drawn) -> tuple[np.ndarray, np.ndarray, float, bool, np.ndarray, int]:

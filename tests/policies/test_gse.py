@@ -22,6 +22,7 @@ from bestarm_plain.od_linbai import od_linbai
 from bestarm_studies.gse.instances import adaptive_instance
 
 ALLOCATIONS = ("uniform", "g-optimal", "frank-wolfe", "kumar-yildirim", "wynn", "greedy", "clusters")
+SHAPES = {"n_arms": st.integers(2, 60), "d": st.integers(1, 10), "seed": st.integers(0, 1000)}
 
 
 def sphere(seed: int, n_arms: int, d: int, sigma: float = 0.5, n_sets: int | None = None) -> LinearBandit:
@@ -92,9 +93,6 @@ def test_the_page_with_a_logistic_model_pulls_the_same_arms():
     same_runs(gse.gse, Gse(204, model="logistic", allocation="g-optimal"), problem, streams, draws=with_orders)
 
 
-SHAPES = {"n_arms": st.integers(2, 60), "d": st.integers(1, 10), "seed": st.integers(0, 1000)}
-
-
 @settings(max_examples=40)
 @given(**SHAPES, extra=st.integers(0, 60), eta=st.integers(2, 5), allocation=st.sampled_from(ALLOCATIONS))
 def test_the_budget_is_kept_and_one_arm_is_left(n_arms, d, extra, eta, allocation, seed):
@@ -149,14 +147,12 @@ def test_more_budget_less_error_and_the_bound_holds():
     assert errors[0] > errors[1] > errors[2]
 
 
-DUPLICATES = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
-
-
 @pytest.mark.parametrize("allocation", ALLOCATIONS)
 def test_nearly_noiseless_rewards_give_the_best_arm_and_duplicates_are_as_good(allocation):
     """Arms at the origin are predicted 0."""
     assert run(Gse(200, allocation=allocation), sphere(5, 16, 4, sigma=1e-6), 3)["correct"].all()
-    problem = LinearBandit("duplicates", DUPLICATES, np.array([1.0, 0.3]), 0.05)
+    duplicates = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
+    problem = LinearBandit("duplicates", duplicates, np.array([1.0, 0.3]), 0.05)
     assert run(Gse(60, allocation=allocation), problem, 20)["correct"].all()
 
 

@@ -166,7 +166,6 @@ ARMS = (
     Problem(Arms(APART), noisy([9.0, 0.0, 0.0, 0.1], 0.01)),
     Problem(Arms(WIDE), noisy(WIDE @ np.arange(6.0), 0.1)),
 )
-STOPPING = (Problem(Arms(MANY), noisy(0.3 * MANY @ THETA), 400, 150),)
 CELLS = (
     Problem(Partition(arity=2, n_representatives=4), noisy(np.sin(np.arange(14.0)))),
     Problem(Partition(arity=3, n_representatives=3), FLAT),
@@ -177,7 +176,7 @@ CELLS = (
 def problems(name: str, setting: str) -> tuple[Problem, ...]:
     """Return what a constructor's policy searches."""
     if setting in ("stop", "index_time_ahead"):
-        return STOPPING
+        return (Problem(Arms(MANY), noisy(0.3 * MANY @ THETA), 400, 150),)
     return CELLS if get_type_hints(type(made(name, {}).policy).start)["arms"] is Partition else ARMS
 
 

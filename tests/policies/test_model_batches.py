@@ -12,8 +12,7 @@ from bestarm.models.smooth_gp import UNIFORM, Believer
 from bestarm.policies.model_batches import ForestBatches, GaussianBatches, NeighbourBatches, expected_quantile
 from bestarm.streams import Streams
 
-RNG = np.random.default_rng(0)
-X = RNG.standard_normal((60, 3))
+X = np.random.default_rng(0).standard_normal((60, 3))
 F = -((X - 0.5) ** 2).sum(axis=1)
 POLICIES = {
     "gp": GaussianBatches("GP", 4, 6),

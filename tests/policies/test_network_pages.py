@@ -46,7 +46,6 @@ class LibraryDraws:
         return index[0, 0, : min(m, n)], index[0, 0, m : m + min(m_pool, u)]
 
 
-SETTINGS = {"hidden": (6,), "steps": 25, "learning_rate": 0.01}
 OPTIMISM = {"optimism": 0.1}
 CASES = {
     "Greedy": (Oae, {}, mean_opt.greedy),
@@ -70,7 +69,7 @@ CASES = {
 def test_batches_are_those_of_the_page(name):
     """11 batches in each of three runs, arm after arm, and the best arm measured."""
     make, given, page = CASES[name]
-    settings = SETTINGS | given
+    settings = {"hidden": (6,), "steps": 25, "learning_rate": 0.01} | given
     policy: BatchSearch = make(name, BATCH, ROUNDS, standardise=True, **settings)
     state, asked = run(policy, PROBLEM, STREAMS)
     batches, noise_key = np.array(asked), STREAMS.key(f"{name} label noise")

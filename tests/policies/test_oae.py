@@ -29,6 +29,8 @@ from bestarm_studies.oae.landscapes import landscape
 from bestarm_studies.oae.open_choices.experiments import noisy_landscape
 
 SMALL = {"batch": 3, "rounds": 4, "hidden": (6,), "steps": 25, "standardise": True}
+LINE_OF_SIX = NoiselessArms("six", np.arange(6.0)[:, None], np.arange(6.0)[None])
+QUANTILE = 0.05  # two arms of 40
 
 
 def policies(**settings):
@@ -305,9 +307,6 @@ class Rigged(RandomBatch):
         return top_batch(state.scores, state.available, state.scores, size)
 
 
-LINE_OF_SIX = NoiselessArms("six", np.arange(6.0)[:, None], np.arange(6.0)[None])
-
-
 def test_observer_findings_by_hand():
     """Rewards, distances and optimism of batches of two among six arms; the choices are those of the policy."""
     x = np.array([0.0, 1.0, 3.0, 4.0, 8.0, 8.0])[:, None]
@@ -351,9 +350,6 @@ def test_observer_is_not_optimistic_when_the_model_promises_too_little_or_was_no
     assert (found[0].loc[found[0]["round"] == 2, "optimistic"] == 0.0).all()
     assert found[0]["distance"].isna().all()
     assert found[1].loc[found[1]["round"] == 3, "optimistic"].isna().all()
-
-
-QUANTILE = 0.05  # two arms of 40
 
 
 @pytest.mark.parametrize("policy", policies(rounds=14), ids=lambda p: p.label)

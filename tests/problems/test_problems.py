@@ -14,6 +14,7 @@ from bestarm_studies.linear_topm.drug_instance import DATA_FILES, RecordedReward
 from bestarm_studies.linear_topm.instances import classic_instance, published_random_instance
 
 SEED = 20261120
+TABLE = RecordedRewards("table", np.eye(3), np.arange(15.0).reshape(5, 3))
 
 
 def pull(problem, arms, counts=None, n_replications: int = 1, pulled=None) -> np.ndarray:
@@ -77,9 +78,6 @@ def test_rewards_of_one_arm_in_a_row_are_independent():
     second = pull(problem, [0, 1], n_replications=n, pulled=pulled) - problem.means[0, :2]
     for x, y in ((first[:, 0], second[:, 0]), (first[:, 0], first[:, 1]), (first[:, 1], second[:, 0])):
         assert abs((x * y).mean()) < 4 * 0.25 / np.sqrt(n)
-
-
-TABLE = RecordedRewards("table", np.eye(3), np.arange(15.0).reshape(5, 3))
 
 
 @pytest.mark.parametrize("problem", [classic_instance(4, 2, 0.5), TABLE], ids=lambda p: p.label)

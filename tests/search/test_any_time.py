@@ -19,6 +19,7 @@ TRUTH = TABLE["x"] - 0.5 * TABLE["y"] ** 2
 SMALL = {"hidden": (8, 4), "steps": 60}
 BY_NAME = {"mean_opt": SMALL, "greedy": SMALL, "linear": {}, "gp_bucb": {}, "thompson": {}, "random": {}}
 NAMES = pytest.mark.parametrize("name", BY_NAME)
+AIMS = {"high": lambda v: -v, "low": lambda v: v, "both": lambda v: -abs(v), 0.25: lambda v: abs(v - 0.25)}
 
 
 def a_search(name="gp_bucb", **more):
@@ -159,9 +160,6 @@ def test_candidates_come_and_go(name):
         search.add_candidates(TABLE.assign(w=1.0).set_axis([f"n{i}" for i in range(40)]))
     search.add_candidates(TABLE[["x", "y"]].set_axis([f"n{i}" for i in range(40)]))  # z is unknown there
     assert "column z: unknown for 40 new candidates." in search.candidates.report
-
-
-AIMS = {"high": lambda v: -v, "low": lambda v: v, "both": lambda v: -abs(v), 0.25: lambda v: abs(v - 0.25)}
 
 
 @pytest.mark.parametrize("aim", AIMS)

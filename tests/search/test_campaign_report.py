@@ -20,7 +20,6 @@ TABLE = pd.DataFrame(
     index=[f"{EVIL}{i}" if i < 3 else f"r{i}" for i in range(20)],
     columns=["dose", "<b>time</b>"],
 )
-VOID = {"meta", "img", "br"}
 
 
 class Page(HTMLParser):
@@ -35,7 +34,7 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag, attrs):
         self.tags.append((tag, dict(attrs)))
-        if tag not in VOID:
+        if tag not in {"meta", "img", "br"}:
             self.open.append(tag)
 
     def handle_endtag(self, tag):

@@ -15,7 +15,6 @@ from bestarm.search.tables import read_wells
 
 openpyxl = pytest.importorskip("openpyxl")
 CELLS = ["1.5x10^3", "5 excluded", "1 < LOQ", "3 of 4", "10 to 20", "0x10", "2 min 30 s", "2O", "5 ?", "1D5", "1e5.5"]
-IDS = "id,T\n" + "".join(f"{i},{20 + i * 7 % 5}\n" for i in range(1, 7))
 
 
 @pytest.fixture
@@ -214,7 +213,7 @@ def test_results_that_are_refused(text, file):
 
 def test_names_are_in_the_column_that_has_candidates(file):
     """In files and frames, whatever stands first; where two columns may be meant, that is refused."""
-    candidates = file(IDS, "c.csv")
+    candidates = file("id,T\n" + "".join(f"{i},{20 + i * 7 % 5}\n" for i in range(1, 7)), "c.csv")
     assert told(file("run,id,reward\n11,3,0.5\n12,1,0.7\n"), candidates)[0] == {"3": 0.5, "1": 0.7}
     both = file("run,id,reward\n1,3,0.5\n2,1,0.7\n")
     refuses(lambda: told(both, candidates), "columns 'run' and 'id' both look like names")

@@ -17,6 +17,7 @@ from bestarm.search.search_files import candidate_parts, candidates_of
 TABLE = pd.DataFrame(
     np.random.default_rng(0).uniform(size=(20, 2)), index=[f"c{i}" for i in range(20)], columns=["x", "y"]
 ).assign(salt=["KCl", "NaCl"] * 10)
+LINE = pd.DataFrame({"x": np.linspace(0, 1, 12)}, index=[f"c{i}" for i in range(12)])
 
 
 def told(table, **settings):
@@ -196,9 +197,6 @@ def test_units_are_kept_whatever_a_table_is_called(tmp_path):
     meta, numbers = candidate_parts(Candidates.of(frame(name=["a", "b"], c=["5 mM", "6 mM"])))
     del meta["columns"][0]["unit"]
     assert candidates_of(meta, numbers).units == {"c": "mM"}
-
-
-LINE = pd.DataFrame({"x": np.linspace(0, 1, 12)}, index=[f"c{i}" for i in range(12)])
 
 
 def read(folder, text, **settings):

@@ -17,8 +17,6 @@ from bestarm.search import any_size, next_batch
 from bestarm.search.any_size import learned_from
 from bestarm.search.choices import NAMES
 
-SMALL = {"hidden": (8, 4), "steps": 40}
-
 
 def pool(n: int = 60, d: int = 3) -> tuple[pd.DataFrame, dict[str, float]]:
     x = np.random.default_rng(3).uniform(size=(n, d))
@@ -49,7 +47,7 @@ def test_it_is_a_new_search_that_was_told_the_same(name, tmp_path):
     """To the last bit: predictions and four batches, with one that waited told in between, saved and loaded too."""
     constructors = {"constructed": bestarm.random_batches, "constructed gp": bestarm.gp_bucb}
     policy = constructors[name](batch=3, rounds=9) if name in constructors else name
-    settings = SMALL if name in NETWORKS else {}
+    settings = {"hidden": (8, 4), "steps": 40} if name in NETWORKS else {}
     old, rewards = begun()
     before = old.history, len(old.rounds), list(old.pending)
     search = old.with_policy(policy, **settings)

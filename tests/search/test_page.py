@@ -20,6 +20,10 @@ PAGE = (ROOT / "docs" / "your_own_screen.md").read_text(encoding="utf-8")
 NOTEBOOK = json.loads((NOTEBOOKS / "oae" / "your_own_screen.ipynb").read_text(encoding="utf-8"))
 TEXT = "\n".join("".join(cell["source"]) for cell in NOTEBOOK["cells"] if cell["cell_type"] == "markdown")
 TABLE = pd.read_csv(FIGURES / "oae" / "your_own_screen" / "replay.csv")
+FILE = NOTEBOOKS / "your_own_campaign.ipynb"
+POOL = DATA / "demonstration_pool"
+YIELDS = pd.read_csv(POOL / "laboratory.csv", index_col="name")["reward"]
+RUNS, BATCH, ROUNDS = 6, 8, 5
 
 
 def test_the_page_has_every_policy_with_its_summary():
@@ -62,12 +66,6 @@ def test_only_diverse_ones_are_ahead(values: pd.DataFrame) -> bool:
     ten = values[values["x"] == 10].set_index("series")
     chance = ten.loc["chance (exact)", "value"]
     return list(ten.index[ten["low"] > chance]) == ["det_d"] and round(ten.loc["det_d", "value"] - chance) == 2
-
-
-FILE = NOTEBOOKS / "your_own_campaign.ipynb"
-POOL = DATA / "demonstration_pool"
-YIELDS = pd.read_csv(POOL / "laboratory.csv", index_col="name")["reward"]
-RUNS, BATCH, ROUNDS = 6, 8, 5
 
 
 def run(**parameters):

@@ -360,9 +360,6 @@ def test_settings_by_name():
     refuses(lambda: Choice("greedy", {"hidden": 3}), "hidden")
 
 
-BROKEN = 'raise ImportError("libcudart.so.12: cannot open shared object file")\n'
-
-
 @pytest.fixture
 def fresh(tmp_path):
     return Lab(tmp_path)
@@ -373,7 +370,7 @@ def run(fresh, *arguments, broken=(), missing=(), encoding=None) -> subprocess.C
     for name in broken:
         folder = fresh.folder / "broken" / name
         folder.mkdir(parents=True)
-        (folder / "__init__.py").write_text(BROKEN)
+        (folder / "__init__.py").write_text('raise ImportError("libcudart.so.12: cannot open shared object file")\n')
     lines = ["import sys", *(f"sys.modules[{name!r}] = None" for name in missing)]
     lines += ["from bestarm.command_line import main", f"sys.exit(main({[str(a) for a in arguments]}))"]
     environment = dict(os.environ) | ({"PYTHONIOENCODING": encoding} if encoding else {})

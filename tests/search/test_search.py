@@ -16,7 +16,6 @@ from bestarm.search.search import Search
 CANDIDATES = pd.DataFrame(
     np.random.default_rng(0).uniform(-1.0, 1.0, (30, 3)), index=[f"gene {i}" for i in range(30)], columns=list("xyz")
 )
-POLICIES = pytest.mark.parametrize("policy", EVERY.values(), ids=EVERY.keys())
 
 
 def measured(table, failed=()):
@@ -58,7 +57,7 @@ def plays(policy, table, failed):
     return found
 
 
-@POLICIES
+@pytest.mark.parametrize("policy", EVERY.values(), ids=EVERY.keys())
 def test_tables_do_what_arrays_do(policy, tmp_path):
     """Every policy: the same arms are asked and recommended, with a search saved and loaded in each round."""
     arms = arms_for(policy)

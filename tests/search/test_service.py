@@ -17,7 +17,6 @@ from bestarm.search.search import Search
 
 TABLE = pd.DataFrame(np.random.default_rng(0).uniform(size=(60, 2)), index=[f"c{i}" for i in range(60)])
 TABLE.columns = ["x", "y"]
-LIBRARY = Path(bestarm.__file__).parent
 PROGRAMS = {"command_line.py", "commands.py"}  # what talks to a person at a terminal
 
 
@@ -26,7 +25,7 @@ def measured(batch):
 
 
 def test_the_library_prints_nothing():
-    for path in LIBRARY.rglob("*.py"):
+    for path in Path(bestarm.__file__).parent.rglob("*.py"):
         calls = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
         prints = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "print"]
         assert not prints or path.name in PROGRAMS, path

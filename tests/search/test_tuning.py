@@ -20,6 +20,7 @@ from bestarm.search.tuning import BatchSearchCV, as_table, drawn
 
 X = np.random.default_rng(0).normal(size=(30, 2))
 Y = X[:, 0]
+SPACE = {"a": uniform(-2, 3.5), "b": loguniform(1e-5, 1e3)}
 
 
 class Hill(RegressorMixin, BaseEstimator):
@@ -39,9 +40,6 @@ class Hill(RegressorMixin, BaseEstimator):
 
     def score(self, x, y):
         return float(np.exp(-((self.a - 1.0) ** 2) - (np.log10(self.b) + 2.0) ** 2))
-
-
-SPACE = {"a": uniform(-2, 3.5), "b": loguniform(1e-5, 1e3)}
 
 
 def tuned(space=SPACE, **settings):

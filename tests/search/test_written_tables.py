@@ -23,6 +23,7 @@ NUMBERS = st.one_of(
     st.floats(-1e6, 1e6, allow_nan=False).map(lambda v: round(v, 3)),
     st.sampled_from([0.0, 1.25, 1.5, 0.001, 1250.0, 1.25e-7, 2e9]),
 )
+HOW = ["csv", "pandas", "pandas, German", "German", "French", "Swiss", "English"]
 
 
 @st.composite
@@ -101,9 +102,6 @@ def same(found: Candidates, table, how):
                 assert (a != a) if b != b else same_number(a, b, how), (label, a, b)
     for label in set(table.columns) - set(found.table.columns):
         assert set(table[label].dropna()) <= {"NA", "nan"}, "nothing in it"
-
-
-HOW = ["csv", "pandas", "pandas, German", "German", "French", "Swiss", "English"]
 
 
 @pytest.mark.parametrize("how", HOW)

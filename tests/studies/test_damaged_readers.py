@@ -27,6 +27,8 @@ from bestarm_studies.dpp_bbo.abalone.experiments import read_abalone
 from bestarm_studies.linear_topm.lastfm import read_linear_representation
 from bestarm_studies.oae.uci_sets import read_adult, read_bank_marketing, read_bike_sharing, read_blog_feedback
 
+FEW = settings(max_examples=25, derandomize=True, suppress_health_check=list(HealthCheck))
+
 
 def table(header: str, rows: list[list[object]], separator: str = ",") -> str:
     lines = [separator.join(map(str, row)) for row in rows]
@@ -46,13 +48,9 @@ BANK = table(
 ADULT = table("", [[39 + i, " State-gov", 77516, *[" x"] * 7, 2174, 0, 40, " Cuba", " >50K"] for i in range(3)])
 BLOG = table("", [[float(i + j) for j in range(281)] for i in range(3)])
 SCORES = table(",drug_name,score", [[5734, "Hydroxyzine", 1], [3352, "Fipronil", -1], [7, "Other", 0]])
-GENES = table(",1,2", [["A", 0.5, 1.5], ["B", 1.0, 0.25], ["C", -1.0, 3.0]])
 PHENOTYPE = table(",1", [["A", 0], ["B", 1], ["C", ""]])
 SIGNATURES = table("," + ",".join(CIDS), [["A", *[0] * 10], ["B", *[1] * 9, ""]])
-REWARDS = table("", [[0.1 * j for j in range(10)] for _ in range(18)], " ")
-POINTS = "3 4 5\n0,2 1:0.5 3:1\n 0:2\n4 2:1.5\n"
 MODEL = "directive x;\nA[-+](3); B[](0); C[](7);\nA\tB\tpositive;\nB\tC\tnegative;\n"
-RULES = "GRF(A) <- B & ~C\nGRF(B) <- A | KO_B\nGRF(C) <- True\n"
 SPEC = (
     "$Initial1 := { A = 1 and B = 0 };\n$Final1 := { B = 1 };\n// line one\n#e[0] |= $Initial1 and\n#e[9] |= $Final1;\n"
 )
@@ -82,15 +80,15 @@ READERS = {
     "adult": (read_adult, ADULT),
     "blog": (read_blog_feedback, BLOG),
     "drug labels": (files.read_drug_labels, SCORES),
-    "expression": (read_two, GENES),
+    "expression": (read_two, table(",1,2", [["A", 0.5, 1.5], ["B", 1.0, 0.25], ["C", -1.0, 3.0]])),
     "phenotype": (files.read_phenotype, PHENOTYPE),
     "binary phenotype": (files.read_binary_phenotype, PHENOTYPE),
     "signatures": (files.read_binary_signatures, SIGNATURES),
-    "rewards": (files.read_rewards, REWARDS),
-    "points": (read_points, POINTS),
+    "rewards": (files.read_rewards, table("", [[0.1 * j for j in range(10)] for _ in range(18)], " ")),
+    "points": (read_points, "3 4 5\n0,2 1:0.5 3:1\n 0:2\n4 2:1.5\n"),
     "network": (read_model, MODEL),
     "edges": (read_edges, MODEL),
-    "rules": (read_rules, RULES),
+    "rules": (read_rules, "GRF(A) <- B & ~C\nGRF(B) <- A | KO_B\nGRF(C) <- True\n"),
     "observations": (read_observations, SPEC),
     "log": (read_log, LOG),
 }
@@ -148,9 +146,6 @@ def damaged(draw, text: str) -> bytes:
     if draw(st.booleans()):
         whole = whole.replace(b"\n", b"\r\n")
     return whole[: draw(st.integers(0, len(whole)))] if draw(st.booleans()) else whole
-
-
-FEW = settings(max_examples=25, derandomize=True, suppress_health_check=list(HealthCheck))
 
 
 @EACH

@@ -14,6 +14,8 @@ from bestarm_lab.claims.written import written_claim
 from bestarm_lab.study import load_study
 from bestarm_lab.study_packages import claim_ids, study_names
 
+GRIDS = {"fig1": {"gap": [0.1, 1], "budget": [320]}, "fig2": {"n_arms": [8, 16], "per_arm": (10, 20)}, "made": {}}
+
 
 @cache
 def ledger(name):
@@ -252,9 +254,6 @@ def test_a_statement_of_ours_takes_from_its_claim_what_it_does_not_say():
     entries["C.a"]["test"] = {"like": "C.b"}
     said = r"^l\.yaml, C\.a, test, like: unknown earlier claim 'C\.b'; the nearest right word is 'C'\.$"
     refuses(lambda: read_ledger({"claims": entries}, {}, {}, "l.yaml"), said)
-
-
-GRIDS = {"fig1": {"gap": [0.1, 1], "budget": [320]}, "fig2": {"n_arms": [8, 16], "per_arm": (10, 20)}, "made": {}}
 
 
 @pytest.mark.parametrize(

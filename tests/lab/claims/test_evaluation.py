@@ -25,6 +25,8 @@ from bestarm_lab.study_packages import study_names
 
 PAPER = Paper("", "", "", "", "", prints={}, figures={})
 TEST = {"difference": "correct", "left": "a", "right": "b", "above": 0, "cells": {"e": {}}}
+MANY = {**TEST, "cells": {"e": {"k": [1, 2, 3]}}}
+STUDIES = list(study_names())
 
 
 def rows(
@@ -196,9 +198,6 @@ def test_the_table_for_reading_has_a_column_for_each_convention_and_no_effects()
     assert control.splitlines()[2] == "| C1 | *control:* Claim 1 holds. | confirmed | 1 / 0 / 0 |"
 
 
-MANY = {**TEST, "cells": {"e": {"k": [1, 2, 3]}}}
-
-
 def three(*higher: bool) -> dict[str, pd.DataFrame]:
     """Return rows of three cells in each of which a is better, or b."""
     both = ({"a": 0.9, "b": 0.5}, {"a": 0.5, "b": 0.9})
@@ -258,9 +257,6 @@ def test_groups_stand_for_what_they_list():
         "right": ["a", "b", "c", {"highest": ["a", "b"]}],
         "cells": {"e": {"name": ["a", "b"]}},
     }
-
-
-STUDIES = list(study_names())
 
 
 @pytest.mark.parametrize("name", STUDIES)

@@ -7,6 +7,8 @@ from scipy import stats
 
 from bestarm_lab.claims import statistics
 
+RUNS, ERROR = 25, 0.15  # as the referee of this rule had them: near the margin means by 0.02
+
 
 def test_partial_conjunction_is_that_of_benjamini_and_heller():
     ps = [0.001, 0.01, 0.02, 0.2, 0.9]
@@ -15,9 +17,6 @@ def test_partial_conjunction_is_that_of_benjamini_and_heller():
     assert statistics.partial_conjunction_of_cells(ps, 5) == 0.9
     assert statistics.at_least(ps) == 1  # two of five: 4 times 0.01
     assert (statistics.at_least([0.001] * 4), statistics.at_least([0.5] * 4)) == (4, 0)
-
-
-RUNS, ERROR = 25, 0.15  # as the referee of this rule had them: near the margin means by 0.02
 
 
 def decided(effects, need, shared, n_ledgers):

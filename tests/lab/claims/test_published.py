@@ -11,6 +11,8 @@ from bestarm_lab.results import committed_rows, published, verdict_rows
 from bestarm_lab.study import load_study
 from bestarm_lab.study_packages import has_file, study_names
 
+PLANNED = [(name, experiment) for name in study_names() for experiment in load_study(name).plan]
+
 
 def test_rows_of_the_paper_profile_come_before_those_of_laptop():
     scale, rows = published("oae", "synthetic_10_5")
@@ -44,9 +46,6 @@ def test_experiments_that_are_compared_are_all_at_one_scale():
     assert section.scales == {"synthetic_10_5": "laptop", "misspecified": "laptop"}
     section.together("synthetic_10_5", "plain_days")
     assert section.scales["synthetic_10_5"] == section.scales["plain_days"] == "paper"
-
-
-PLANNED = [(name, experiment) for name in study_names() for experiment in load_study(name).plan]
 
 
 def test_each_study_has_a_plan():

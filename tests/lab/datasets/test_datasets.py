@@ -16,6 +16,7 @@ from bestarm_lab.datasets.registry import DataDamaged, DataUnavailable, availabl
 
 CONTENT = b"arm,reward\n0,0.5\n1,0.7\n"
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
+MEMBER = "folder/rewards.csv"
 
 
 @pytest.fixture
@@ -161,9 +162,6 @@ def test_a_download_of_another_content_is_an_error_and_leaves_nothing(house, ser
     serve(b"<html>moved</html>")
     fails(DataDamaged, house[2]["url"], "'rewards'", SHA256)
     assert not [p for p in house[0].rglob("*") if p.is_file()]
-
-
-MEMBER = "folder/rewards.csv"
 
 
 def archive(members: dict[str, bytes]) -> bytes:

@@ -28,6 +28,7 @@ from bestarm_lab.study import load_study
 from bestarm_studies.linear_topm.theory.observer import GifaObserver
 
 STUDIES = ("linear_topm", "gpoo", "gse", "oae", "dpp_bbo")
+KINDS = ("constant", "line", "stream", "default", "order")
 
 
 def experiments(study: str):
@@ -499,9 +500,6 @@ def planted(path: Path, name: str, kind: str, number: int) -> str | None:
         return None
     path.write_text(ast.unparse(ast.fix_missing_locations(tree)), encoding="utf-8")
     return source
-
-
-KINDS = ("constant", "line", "stream", "default", "order")
 
 
 def test_planted_faults_change_the_key_of_every_family(copied):

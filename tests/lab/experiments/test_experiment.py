@@ -25,6 +25,7 @@ from bestarm_lab.study import load_study
 from bestarm_studies.linear_topm.theory.observer import FINDINGS, GifaObserver
 
 EXPERIMENTS = load_study("linear_topm").experiments
+SCALES: dict[Any, Any] = {"smoke": {"replications": 1}, "laptop": {"replications": 3}}
 
 
 def varied(**changes: Any) -> Any:
@@ -221,9 +222,6 @@ def test_the_data_behind_a_real_problem_are_in_its_key(monkeypatch):
     before = keys(computed)
     monkeypatch.setattr(computation_module, "checksums", lambda *names: dict.fromkeys(names, "other"))
     assert len({*absent, *before, *keys(computed)}) == 3
-
-
-SCALES: dict[Any, Any] = {"smoke": {"replications": 1}, "laptop": {"replications": 3}}
 
 
 def some_rows(replications: int, seed: int, workers: int, scale: float = 1.0) -> pd.DataFrame:

@@ -115,12 +115,9 @@ def test_the_order_of_representatives_and_of_rewards_does_not_matter():
     np.testing.assert_allclose(one, other, rtol=1e-9)
 
 
-cells_of = st.lists(st.integers(0, 30), min_size=1, max_size=12)
-
-
 @settings(max_examples=60)
 @given(
-    cells=cells_of,
+    cells=st.lists(st.integers(0, 30), min_size=1, max_size=12),
     target=st.integers(0, 30),
     family=st.sampled_from(["rbf", "matern52"]),
     s=st.sampled_from([1, 3, 10]),

@@ -26,6 +26,7 @@ from bestarm_studies.gpoo.theory.event import EventObserver, event_rows
 from bestarm_studies.gpoo.theory.rate import corollary_bounds, near_optimality, theorem_bound
 
 F1 = partial(reward_function, name="f1")
+EXPERIMENTS = load_study("gpoo").experiments
 
 
 def parabola(curvature):
@@ -238,9 +239,6 @@ def test_statements_that_a_computation_decides():
     assert checks.CHECKS["lemma_2"]({"scale": 14, "sizes": [1, 2], "deepest": 7}, {}).holds
     assert not checks.CHECKS["lemma_2"]({"scale": 0.1, "sizes": [1], "deepest": 2}, {}).text.startswith("0 of 0")
     assert checks.CHECKS["proposition_2"]({"draws": 50}, {}).holds
-
-
-EXPERIMENTS = load_study("gpoo").experiments
 
 
 @pytest.mark.parametrize("function", ["f1", "f2", "f3"])

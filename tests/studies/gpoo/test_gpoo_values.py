@@ -15,6 +15,7 @@ from bestarm_studies.gpoo.values import difference_values, function_values, regr
 from bestarm_studies.gpoo.what_changes_when import settings as gpoo_settings
 
 N = 40
+NAMES = {"S = 1, c = 1": 0.5, "S = 1, c = 2": 0.3, "S = 1, c = 4": 0.3, "S = 10, c = 1": 0.5, "S = 10, c = 2": 0.2}
 
 
 def rows(levels: dict[str, float], budgets=(10, 20), seed: int = 0) -> pd.DataFrame:
@@ -62,9 +63,6 @@ def test_effects_at_each_budget_and_over_all():
     assert values["statistic"].unique().tolist() == ["N = 30", "N = 50", "N = 80", "mean over N = 10-80"]
     assert values.set_index(["statistic", "series", "x"]).loc[("N = 30", "A", "better"), "value"] == pytest.approx(-0.2)
     assert effects_table(values, ["N = 30"], "better")["better"].tolist() == ["-0.200 [-0.200, -0.200]"]
-
-
-NAMES = {"S = 1, c = 1": 0.5, "S = 1, c = 2": 0.3, "S = 1, c = 4": 0.3, "S = 10, c = 1": 0.5, "S = 10, c = 2": 0.2}
 
 
 def test_settings_are_read_from_the_series_names():

@@ -26,8 +26,6 @@ FAMILIES = {
     "rows": CARS(16),
     "different rows": CARS(16, with_replacement=False),
 }
-needs_cars = pytest.mark.skipif(not available("automobile"), reason="the Automobile data are nowhere")
-needs_motor = pytest.mark.skipif(not available("electric-motor-sample"), reason="the motor sample is nowhere")
 
 
 def test_fixed_instances_are_those_of_the_paper():
@@ -167,7 +165,7 @@ def linear_fit(features: np.ndarray, target: np.ndarray) -> float:
     return 1 - ((target - features @ theta) ** 2).sum() / ((target - target.mean()) ** 2).sum()
 
 
-@needs_cars
+@pytest.mark.skipif(not available("automobile"), reason="the Automobile data are nowhere")
 def test_what_the_cars_are():
     """205 cars, four prices missing, and how linear the scaled price is."""
     table = read_automobile(fetch("automobile"))
@@ -181,7 +179,7 @@ def test_what_the_cars_are():
     assert linear_fit(instances.features, instances.target) == pytest.approx(0.80, abs=0.03)
 
 
-@needs_motor
+@pytest.mark.skipif(not available("electric-motor-sample"), reason="the motor sample is nowhere")
 @pytest.mark.parametrize("target", ["motor_speed", "pm"])
 def test_what_the_motor_sample_is(target):
     instances = tabular.electric_motor_instance(16, target)

@@ -7,6 +7,9 @@ from titles import titled
 from bestarm_lab.claims.robustness import KINDS, summary
 from bestarm_lab.results import read_robustness
 
+FORMS = ["GSE-Lin", "GSE-Lin-FWG", "GSE-Lin-Greedy", "GSE-Lin-Wynn"]
+ONE_MODEL = ["LinUCB", "LinGapE", "LinGapE-Greedy", "BayesGap-Lin"]  # rivals with one linear model of all rewards
+
 
 def test_what_claims_become_under_open_choices():
     text, found = prose("gse", "12_verdicts"), read_robustness("gse").query("kind == 'choice'")
@@ -23,10 +26,6 @@ def test_what_claims_become_under_open_choices():
     assert found.loc[kinds["word_then"] != kinds["word"], "claim"].is_unique  # "under one"
     (newly,) = found[(kinds["word_then"] == "confirmed") & (kinds["word"] == "open")].to_dict("records")
     assert (newly["claim"], newly["choice"]) == ("GSE-C12d", "α of LinUCB by its theory")
-
-
-FORMS = ["GSE-Lin", "GSE-Lin-FWG", "GSE-Lin-Greedy", "GSE-Lin-Wynn"]
-ONE_MODEL = ["LinUCB", "LinGapE", "LinGapE-Greedy", "BayesGap-Lin"]  # rivals with one linear model of all rewards
 
 
 def cells(values: pd.DataFrame, statistic: str, convention: str = "as_written", column: str = "value") -> pd.DataFrame:

@@ -33,8 +33,7 @@ def rows_with(accuracies: dict[tuple[str, int, int], float], n: int = 400, seed:
     return pd.concat(frames, ignore_index=True).assign(simple_regret=lambda rows: 1.0 - rows["correct"])
 
 
-GRID = {("A", 4, 40): 0.7, ("B", 4, 40): 0.7, ("A", 8, 80): 0.7, ("B", 8, 80): 0.5}
-ROWS = rows_with(GRID)
+ROWS = rows_with({("A", 4, 40): 0.7, ("B", 4, 40): 0.7, ("A", 8, 80): 0.7, ("B", 8, 80): 0.5})
 
 
 def test_accuracy_by_pulls_per_arm():

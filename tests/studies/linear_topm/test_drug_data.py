@@ -44,7 +44,6 @@ AUTHORS_FILES = (
     "GRN/simplified--result_m30_model1.net_model1.txt",
 )
 ANTI_EPILEPTIC = np.array([drug.label > 0 for drug in files.DRUGS])
-CIDS = [drug.cid for drug in files.DRUGS]
 
 
 def find(name):
@@ -157,7 +156,7 @@ def test_every_recorded_attractor_can_be_reached_from_its_masked_state(network, 
 def test_baseline_scores_are_recomputed_exactly(network, signatures, log):
     """Algorithm 3 prints a binary direction; the recorded scores use the real-valued one, on 12 genes."""
     disease = files.read_phenotype(authors_file("epilepsy_phenotype_nonbinarized.csv")).on(network.genes)[0]
-    drugs = signatures.select(CIDS).on(network.genes)
+    drugs = signatures.select([drug.cid for drug in files.DRUGS]).on(network.genes)
     scores = reversion_score(disease, drugs)
     np.testing.assert_allclose(scores[log.drugs], log.baselines, atol=1e-12)
     assert (np.isfinite(disease) & np.isfinite(drugs[0])).sum() == 12

@@ -25,6 +25,7 @@ RUNS, DELTA, M = 500, 0.05, 3
 BANDIT = experiment_a("experiment A")  # c = 0
 MEANS = BANDIT.features @ BANDIT.theta
 ORDER = np.argsort(-MEANS)
+NUMBER = r"([\d,.]*\d)"
 
 
 def recorded(name: str) -> pd.DataFrame:
@@ -74,9 +75,6 @@ def said(pattern: str) -> tuple[float, ...]:
     found = re.search(pattern, PAGE)
     assert found, pattern
     return tuple(float(number.replace(",", "")) for number in found.groups())
-
-
-NUMBER = r"([\d,.]*\d)"
 
 
 def test_the_recorded_answers_are_those_of_the_instance():

@@ -25,7 +25,6 @@ EXPERIMENTS = load_study("linear_topm").experiments
 
 SEED = 20261120
 METRICS = {"correct": correct, "simple_regret": simple_regret}
-RANDOM = published_random_instance()
 
 
 def streams(problem, n_replications):
@@ -88,7 +87,7 @@ def naive_round(policy, problem, rewards, arms, threshold):
 )
 def test_findings_are_those_of_a_naive_evaluation(policy):
     """Eighty pulls of three replications, every inequality evaluated anew from pulls and rewards."""
-    problem, n_replications = RANDOM, 3
+    problem, n_replications = published_random_instance(), 3
     observer = GifaObserver(policy, problem)
     state = observer.start(problem.arms, streams(problem, n_replications))
     pulled = np.zeros((n_replications, 10), dtype=np.int64)

@@ -6,14 +6,13 @@ import pandas as pd
 from prose import printed, prose
 from titles import titled
 
+PLANE = ["feature 1", "feature 2"]
+
 
 def test_how_wrong_lemma_2_is():
     shown = printed("linear_topm", "07_theory")
     largest = max(float(number) for number in re.findall(r"right side = ([\d.]+)", shown))
     assert f"the left side is up to {largest:.0f} times the right side" in prose("linear_topm", "07_theory")
-
-
-PLANE = ["feature 1", "feature 2"]
 
 
 @titled("linear_topm/05_drug_simulator/fig04", "The gene network falls into parts that do not touch each other")

@@ -14,6 +14,8 @@ from bestarm_lab.results import current_rows, read_robustness
 from bestarm_studies.oae.experiments import SYNTHETIC
 from bestarm_studies.oae.fits.step_sizes import capacity_errors, capacity_table
 
+LAW = "RandomBatch, exact law"
+
 
 @titled("oae/01_problem/fig07", "This run of MeanOpt has tried two of four hills after 25 batches, and three after 45")
 def test_evolution(values: pd.DataFrame) -> bool:
@@ -29,9 +31,6 @@ def test_the_biases_are_those_whose_fits_are_as_the_paper_says():
     falls = capacity_table(errors).query("falls == 'yes'")["biases"].value_counts()
     assert falls.to_dict() == {"zero": 6, "random": 4}
     assert {getattr(cell.policy, "bias", 0.0) for e in SYNTHETIC.values() for cell in e.cells("paper")} == {0.0}
-
-
-LAW = "RandomBatch, exact law"
 
 
 def batches(values: pd.DataFrame, x: float = 0.01) -> pd.DataFrame:
