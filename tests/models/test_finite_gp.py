@@ -198,7 +198,6 @@ test_arms_that_cannot_be_taken_for_known_are_refused = refused(
     ([[3.0]], [[1]], "arms must be whole numbers, got an array of float64; tell what was asked"),
 )
 
-
 test_bad_input_is_refused = each_refused(
     (lambda: FiniteGP.start(Arms(candidates()), 1, 1, noise=0.0), "noise must be positive"),
     (lambda: FiniteGP.start(Arms(candidates()), 1, 1, lengthscale=(1.0, 2.0, 3.0)), "2 .one a feature"),

@@ -88,7 +88,6 @@ test_settings_that_are_refused = refused(
     ({"steps": 0}, "steps must be at least 1, got 0"),
 )
 
-
 SCORES = {
     "mean": lambda mean, deviation: mean,
     "bound": lambda mean, deviation: mean + 3.0 * deviation,

@@ -81,6 +81,25 @@ def test_settings_out_of_range_are_refused(settings):
     BatchGP(**{"label": "x", "batch": 2, "rounds": 2} | settings)
 
 
+@refusing(
+    (GPModel.frozen(0.0, 1.0, 0.1), "lengthscale must be one positive number, or 2 .* got 0.0"),
+    (GPModel.frozen((1.0, 1.0, 1.0), 1.0, 0.1), "lengthscale must be one positive number, or 2"),
+    (GPModel((0.5, 0.5), ard=False), r"one length-scale for all features is wanted \(ard is off\)"),
+    (GPModel.frozen((0.3, np.nan), 1.0, 0.1), "lengthscale must be one positive number, or 2"),
+    (GPModel.frozen(0.3, 1.0, 0.0), "noise must be positive and finite, got 0.0"),
+    (GPModel.frozen(0.3, np.nan, 0.1), "signal must be positive and finite, got nan"),
+    (GPModel.frozen(0.3, 1.0, 0.1, constant=-1.0), "constant must be at least 0"),
+    (GPModel.frozen(0.3, 1.0, 0.1, scale=0.0), "scale must be positive and finite, got 0.0"),
+    (GPModel.frozen("long", 1.0, 0.1), "lengthscale must be one positive number, or 2 .* got 'long'"),
+    (GPModel.frozen(0.3, "a", 0.1), "signal must be positive and finite, got 'a'"),
+)
+def test_a_model_that_is_no_model_is_refused(model):
+    """A hyper-parameter that is not positive ends the search at its start, without a warning before the error."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        BatchGP("x", 2, 2, model=model).start(Arms(POINTS), Streams.first(1))
+
+
 test_parts_out_of_range_are_refused = each_refused(
     (lambda: UpperBound("a"), "delta must be a number, got 'a'"),
     (lambda: EstimatedMaximum(1), "estimate must be one of ESTa, ESTn, got 1"),
@@ -104,26 +123,6 @@ test_parts_out_of_range_are_refused = each_refused(
     (lambda: Penalty(EstimatedMaximum()), "penalty_width must be positive and finite, got EstimatedMaximum"),
     (lambda: Draws(0), "n_features must be at least 1, got 0"),
 )
-
-
-@refusing(
-    (GPModel.frozen(0.0, 1.0, 0.1), "lengthscale must be one positive number, or 2 .* got 0.0"),
-    (GPModel.frozen((1.0, 1.0, 1.0), 1.0, 0.1), "lengthscale must be one positive number, or 2"),
-    (GPModel((0.5, 0.5), ard=False), r"one length-scale for all features is wanted \(ard is off\)"),
-    (GPModel.frozen((0.3, np.nan), 1.0, 0.1), "lengthscale must be one positive number, or 2"),
-    (GPModel.frozen(0.3, 1.0, 0.0), "noise must be positive and finite, got 0.0"),
-    (GPModel.frozen(0.3, np.nan, 0.1), "signal must be positive and finite, got nan"),
-    (GPModel.frozen(0.3, 1.0, 0.1, constant=-1.0), "constant must be at least 0"),
-    (GPModel.frozen(0.3, 1.0, 0.1, scale=0.0), "scale must be positive and finite, got 0.0"),
-    (GPModel.frozen("long", 1.0, 0.1), "lengthscale must be one positive number, or 2 .* got 'long'"),
-    (GPModel.frozen(0.3, "a", 0.1), "signal must be positive and finite, got 'a'"),
-)
-def test_a_model_that_is_no_model_is_refused(model):
-    """A hyper-parameter that is not positive ends the search at its start, without a warning before the error."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        BatchGP("x", 2, 2, model=model).start(Arms(POINTS), Streams.first(1))
-
 
 test_settings_of_a_model_are_checked_when_it_is_made = each_refused(
     (lambda: GPModel(offset=np.nan), "offset must be finite, got nan; 0 models rewards as they are"),

@@ -27,7 +27,6 @@ from bestarm_plain.shared import argmax
 SEED = 20261120
 SIGMA = 0.8
 
-
 PLAIN = BayesGap(50, SIGMA, prior_scale=2.0)
 POLICIES = {
     "linear": PLAIN,

@@ -197,7 +197,6 @@ LINGAPE = {
     "as coded, optimised": lingape(200, sigma=SIGMA, delta=0.4).as_coded(),
 }
 
-
 SHAPES = [(5, 3), (7, 4), (4, 6)]
 # independent arms with next to no regularisation tie up to rounding, which no judge can foresee
 CASES = [(name, *shape) for name in LINGAPE for shape in (SHAPES[:2] if name.startswith("as coded") else SHAPES)]

@@ -398,7 +398,6 @@ test_impossible_settings_are_refused = refused(
     ({"index": "classical", "initialise": False}, "an arm without pulls has no mean"),
 )
 
-
 THREE_SETS = Arms(np.random.default_rng(0).standard_normal((3, 4, 2)))
 test_arms_that_do_not_fit_are_refused = refused(
     lambda n_best, arms, n: MLinGape(n_best).start(arms, Streams.first(n)),
@@ -406,7 +405,6 @@ test_arms_that_do_not_fit_are_refused = refused(
     (1, THREE_SETS, 2, "3 .*2"),
     (1, THREE_SETS, 4, "3 .*4"),
 )
-
 
 CLOSE = LinearBandit("close", np.array([[1.0], [0.9], [0.6]]), np.array([1.0]), SIGMA)
 RISKS = {name: (policy, EASY, 60) for name, policy in PRESETS.items()} | {

@@ -274,7 +274,6 @@ test_bad_settings_are_one_clear_error = each_refused(
     ),
 )
 
-
 TINY = CellBandit("tiny", lambda x: np.zeros(len(x)), Partition(2, 1, (1.0,), (1.0 + 1e-13,)), 0.1)
 WIDE = {"kernel": {"variance": 1.0, "lengthscale": 1.0}, "delta_scale": 1e9, "delta_ratio": 0.9}
 

@@ -27,7 +27,6 @@ SIGMA = 0.5
 HARD = classic_instance(3, 1, 0.1)
 EASY = classic_instance(3, 1, np.pi / 3)
 
-
 losses = arrays(np.float64, st.integers(2, 6), elements=st.floats(-20, 20))
 
 

@@ -407,7 +407,6 @@ test_an_impossible_end_of_a_run_is_refused = refused(
     ({"least": -1}, "least must be at least 0"),
 )
 
-
 test_bad_settings = refused(
     lambda make, settings: make(**({"label": "bad", "batch": 2, "rounds": 2} | settings)),
     (RandomBatch, {"batch": 0}, "batch must be at least 1"),

@@ -38,16 +38,6 @@ def test_classic_instance_has_the_means_and_norms_of_the_specification(n_arms, n
     assert len(np.unique(problem.features, axis=0)) == n_arms
 
 
-test_impossible_classic_instances_are_refused = refused(
-    lambda arguments: classic_instance(*arguments),
-    ((4, 3, 0.5), "n_best must be between 1 and n_arms - 2 = 2, got 3"),
-    ((4, 0, 0.5), "n_best must be between 1 and n_arms - 2 = 2, got 0"),
-    ((4, 2, 0.0), r"omega must lie in \(0, pi/2\), got 0.0"),
-    ((4, 2, 2.0), r"omega must lie in \(0, pi/2\), got 2.0"),
-    ((4, 2, float("nan")), r"omega must lie in \(0, pi/2\), got nan"),
-)
-
-
 def test_published_random_instance_is_the_authors_matrix():
     """K = 10, N = 5, spectral norm 1, column norms from 0.13 to 0.80, theta = e_1: the means are the first row."""
     problem = published_random_instance()
@@ -142,6 +132,23 @@ def test_problems_with_their_own_arms_in_each_replication_are_taken_apart():
         np.testing.assert_array_equal(part.rewards(some, fresh, streams.take(kept)), rewards[kept])
 
 
+def test_features_that_are_not_finite_are_refused_with_value_place_and_remedy():
+    features = np.ones((3, 4))
+    features[1, 2] = np.nan
+    refuses(lambda: Arms(features), r"got nan at index \(1, 2\) \(arm 1, feature 2\). Drop this arm or impute")
+    features[1, 2] = -np.inf
+    refuses(lambda: Arms(np.stack([np.ones((3, 4)), features])), r"got -inf at index \(1, 1, 2\) \(arm 1, feature 2\)")
+
+
+test_impossible_classic_instances_are_refused = refused(
+    lambda arguments: classic_instance(*arguments),
+    ((4, 3, 0.5), "n_best must be between 1 and n_arms - 2 = 2, got 3"),
+    ((4, 0, 0.5), "n_best must be between 1 and n_arms - 2 = 2, got 0"),
+    ((4, 2, 0.0), r"omega must lie in \(0, pi/2\), got 0.0"),
+    ((4, 2, 2.0), r"omega must lie in \(0, pi/2\), got 2.0"),
+    ((4, 2, float("nan")), r"omega must lie in \(0, pi/2\), got nan"),
+)
+
 test_impossible_problems_are_refused = each_refused(
     (lambda: LinearBandit("x", np.eye(3), np.ones(2)), r"theta must have one entry per feature.*\(3, 3\).*\(2,\)"),
     (lambda: LinearBandit("x", np.eye(3), np.ones(3), 0.0), "sigma must be positive, got 0.0"),
@@ -153,15 +160,6 @@ test_impossible_problems_are_refused = each_refused(
         "recorded rewards must be finite, got nan in row 1, arm 1",
     ),
 )
-
-
-def test_features_that_are_not_finite_are_refused_with_value_place_and_remedy():
-    features = np.ones((3, 4))
-    features[1, 2] = np.nan
-    refuses(lambda: Arms(features), r"got nan at index \(1, 2\) \(arm 1, feature 2\). Drop this arm or impute")
-    features[1, 2] = -np.inf
-    refuses(lambda: Arms(np.stack([np.ones((3, 4)), features])), r"got -inf at index \(1, 1, 2\) \(arm 1, feature 2\)")
-
 
 test_arms_of_an_impossible_shape_are_refused = refused(
     lambda shape: Arms(np.ones(shape)),

@@ -170,7 +170,6 @@ test_settings_are_checked_when_a_policy_is_made = each_refused(
     (lambda: Partition(arity=2.5), "arity must be a whole number, got 2.5"),
 )
 
-
 FIXED = [None, 10**30, (), {}, object(), np.array([1.0, 2.0]), GPModel(), "avg"]
 NUMBERS = st.booleans() | st.integers(-3, 3) | st.floats() | st.complex_numbers()
 ODD = st.one_of(*map(st.just, FIXED), NUMBERS, st.text(max_size=3), st.lists(st.integers(-2, 3), max_size=2))

@@ -96,6 +96,16 @@ def test_files_that_are_refused(text, tmp_path):
     told(tmp_path / "r.csv")
 
 
+def test_names_that_became_numbers_in_a_file(tmp_path):
+    """As pandas writes them where one name is missing; a Parquet file tells, too."""
+    search = Search(TABLE.set_axis([*map(str, range(19)), "1.50"]), "random")
+    (tmp_path / "r.csv").write_text("name,reward\n1.0,5\n")
+    search.tell(tmp_path / "r.csv")
+    frame(name=[2.0, 1.5], reward=[6, 7]).to_parquet(tmp_path / "r.parquet")
+    search.tell(tmp_path / "r.parquet")
+    assert search.history["name"].tolist() == ["1", "2", "1.50"]
+
+
 test_tables_that_are_refused = refused(
     lambda table: told(table),
     (frame(name=["c1", "c2"], reward=["1,250", "3"]), "'1,250', whose comma may stand before"),
@@ -116,17 +126,6 @@ test_tables_that_are_refused = refused(
     ("name,reward\nc1,1\n", "a table is read from a file, got its text; write it to one"),
     (pd.Series([1.0], index=["c1"]), "tell wants the table that ask returned, .* got Series"),
 )
-
-
-def test_names_that_became_numbers_in_a_file(tmp_path):
-    """As pandas writes them where one name is missing; a Parquet file tells, too."""
-    search = Search(TABLE.set_axis([*map(str, range(19)), "1.50"]), "random")
-    (tmp_path / "r.csv").write_text("name,reward\n1.0,5\n")
-    search.tell(tmp_path / "r.csv")
-    frame(name=[2.0, 1.5], reward=[6, 7]).to_parquet(tmp_path / "r.parquet")
-    search.tell(tmp_path / "r.parquet")
-    assert search.history["name"].tolist() == ["1", "2", "1.50"]
-
 
 test_calls_that_are_refused = refused(
     lambda call: call(Search(TABLE, "random")),

@@ -41,7 +41,6 @@ def refused(lab, capsys, *words: str, policy="random", arguments=()) -> None:
 
 HEADER = "gene,phenotype\n"
 
-
 PHENOTYPES = [
     (HEADER + "GENE00,high\n", "line 2: the phenotype of GENE00 is 'high'; it must be a number, empty while it is to"),
     (HEADER + "GENE00,inf\n", "line 2: the phenotype of GENE00 is 'inf'"),

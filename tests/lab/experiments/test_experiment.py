@@ -108,23 +108,6 @@ def test_a_profile_cuts_settings_budgets_and_pulls():
     assert paper[:2] == [(20, 2, 10_000, 9), (40, 2, 10_000, 9)]
 
 
-test_what_fits_nothing_is_refused_before_anything_runs = each_refused(
-    (lambda: experiment(profiles={"smoke": Scale(1)}), "the profile laptop is missing"),
-    (lambda: experiment(profiles={"smoke": Scale(1), "laptop": Scale(1), "big": Scale(1)}), "got big"),
-    (lambda: experiment().cells("large"), "a profile is smoke, laptop, paper; got 'large'"),
-    (lambda: experiment(conventions=["as_printed"]), "a convention is as_written or as_coded, got as_printed"),
-    (lambda: varied(vary={"n_armz": [3]}).cells("laptop"), "bandit has no setting n_armz; it has: n_arms, gap"),
-    (lambda: varied(series={"B": Series(Lucb(1), within={"k": 3})}).cells("laptop"), "within names k"),
-    (lambda: varied(vary={"gap": [1.0]}, problem=partial(bandit)).cells("laptop"), "per arm need a setting n_arms"),
-    (lambda: experiment(series={"A": Lucb(0)}), "n_best must be at least 1"),
-    (lambda: varied().changed(vary={"n_arms": [4, 4.0]}), "n_arms has 4.0 twice; name each value once"),
-    (lambda: varied().changed(vary={"n_arms": 8}), r"n_arms must be a list of values, such as \[8, 16\], got 8"),
-    (lambda: varied().changed(budgets=PerArm((10, 10))), "budgets has 10 twice"),
-    (lambda: varied().changed(settings={"budget": 3}), "has budgets; name them in budgets, not in settings"),
-    (lambda: experiment().changed(series={"x": 3}), "the series 'x' is 3; give a policy"),
-)
-
-
 def nobody_has_it(n_arms: int) -> Any:
     raise DataUnavailable("nobody has it")
 
@@ -268,6 +251,22 @@ def no_rows(seed: int, workers: int, replications: int, steps: int = 1):
 def computed(**laptop):
     return Computation("c", partial(no_rows), {**SCALES, "laptop": laptop})
 
+
+test_what_fits_nothing_is_refused_before_anything_runs = each_refused(
+    (lambda: experiment(profiles={"smoke": Scale(1)}), "the profile laptop is missing"),
+    (lambda: experiment(profiles={"smoke": Scale(1), "laptop": Scale(1), "big": Scale(1)}), "got big"),
+    (lambda: experiment().cells("large"), "a profile is smoke, laptop, paper; got 'large'"),
+    (lambda: experiment(conventions=["as_printed"]), "a convention is as_written or as_coded, got as_printed"),
+    (lambda: varied(vary={"n_armz": [3]}).cells("laptop"), "bandit has no setting n_armz; it has: n_arms, gap"),
+    (lambda: varied(series={"B": Series(Lucb(1), within={"k": 3})}).cells("laptop"), "within names k"),
+    (lambda: varied(vary={"gap": [1.0]}, problem=partial(bandit)).cells("laptop"), "per arm need a setting n_arms"),
+    (lambda: experiment(series={"A": Lucb(0)}), "n_best must be at least 1"),
+    (lambda: varied().changed(vary={"n_arms": [4, 4.0]}), "n_arms has 4.0 twice; name each value once"),
+    (lambda: varied().changed(vary={"n_arms": 8}), r"n_arms must be a list of values, such as \[8, 16\], got 8"),
+    (lambda: varied().changed(budgets=PerArm((10, 10))), "budgets has 10 twice"),
+    (lambda: varied().changed(settings={"budget": 3}), "has budgets; name them in budgets, not in settings"),
+    (lambda: experiment().changed(series={"x": 3}), "the series 'x' is 3; give a policy"),
+)
 
 test_numbers_and_names_of_a_definition_are_checked_where_it_stands = each_refused(
     (lambda: Scale(0), "replications must be a whole number of at least 1, got 0"),

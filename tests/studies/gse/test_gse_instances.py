@@ -155,7 +155,6 @@ test_settings_out_of_range_are_refused = refused(
     (CARS, {"n_arms": 300, "with_replacement": False}, "n_arms must be at most the 205 rows of the table, got 300"),
 )
 
-
 STAND_INS = {"cars": CARS, "motor": tabular.stand_in_electric_motor_instance}
 
 

@@ -193,7 +193,6 @@ test_damaged_models_are_refused = refused(
     (MODEL.replace("A\tB", "X\tB"), "not listed: X"),
 )
 
-
 test_damaged_rules_are_refused = refused(
     lambda text: parse_rules(text),
     ("GRF(A) = B", "line 1: expected 'GRF"),

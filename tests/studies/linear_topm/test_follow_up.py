@@ -21,7 +21,6 @@ from bestarm_lab.paths import ROOT
 PAGE = " ".join((ROOT / "docs" / "beside_others.md").read_text(encoding="utf-8").split())
 RUNS, DELTA, M = 500, 0.05, 3
 
-
 BANDIT = experiment_a("experiment A")  # c = 0
 MEANS = BANDIT.features @ BANDIT.theta
 ORDER = np.argsort(-MEANS)

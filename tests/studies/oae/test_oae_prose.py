@@ -69,7 +69,6 @@ def test_query_bounds(values: pd.DataFrame) -> bool:
 
 VERDICTS = RESULTS / "oae" / "verdicts.csv"
 
-
 NOTEBOOKS_OF_OAE = sorted(file.stem for file in (NOTEBOOKS / "oae").glob("*.ipynb"))
 WORD = "|".join(WORDS)
 SAID = re.compile(
