@@ -103,9 +103,8 @@ def test_bounds_on_how_often_a_policy_is_ahead():
 
 
 def test_chance_is_the_hypergeometric_law():
-    line = pd.Series({"candidates": 12, "hits": 4, "measurements": 5})
     drawn = [sum(c < 4 for c in chosen_ones) for chosen_ones in combinations(range(12), 5)]
-    mean, low, high = compared.chance_law(line)
+    mean, low, high = compared.chance_law(pd.Series({"candidates": 12, "hits": 4, "measurements": 5}))
     assert mean == pytest.approx(np.mean(drawn))
     assert low == np.quantile(drawn, 0.025, method="inverted_cdf")
     assert high == np.quantile(drawn, 0.975, method="inverted_cdf")

@@ -24,10 +24,9 @@ def test_the_likelihood_is_that_of_a_normal_vector_and_its_gradient_is_right(fam
     model, (variances, shares) = SmoothGP(family=family, ard=ard), own
     theta = RNG.normal(size=6 if ard else 3) * 0.3
     value, slope = model._likelihood(theta, X, Y, *own)
-    z = X / np.exp(theta[1:-1])
     signal = np.exp(theta[0])
     noise = variances + shares * np.exp(theta[-1])
-    covariance = Stationary(family, signal).K(z) + (noise + 1e-8 * signal) * np.eye(30)
+    covariance = Stationary(family, signal).K(X / np.exp(theta[1:-1])) + (noise + 1e-8 * signal) * np.eye(30)
     density = multivariate_normal(np.zeros(30), covariance).logpdf(Y)
     assert value - 15.0 * np.log(1.0 / (2.0 * np.pi)) == pytest.approx(-density, rel=1e-9)
     for i in range(len(theta)):

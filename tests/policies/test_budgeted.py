@@ -94,9 +94,8 @@ def test_most_pulled_arm_is_drawn_among_the_most_pulled():
 def test_every_budget_is_spent_to_the_last_pull(name):
     """For every budget from the smallest on; the search ends by itself and not before."""
     problem, streams = problem_for(name), Streams.first(5, seed=SEED, instance="budgets")
-    smallest = 6 if name in PASS_FIRST else 1
     early = name == "LinGapE"
-    for budget in range(smallest, 25):
+    for budget in range(6 if name in PASS_FIRST else 1, 25):
         frame = rows(EVERY_POLICY[name](budget), problem, streams)
         assert frame["stopped"].all()
         assert (frame["pulls"] <= budget).all() if early else (frame["pulls"] == budget).all()

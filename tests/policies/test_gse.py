@@ -302,10 +302,9 @@ def test_the_order_as_coded_is_that_of_a_stable_sort(means, random):
     """Against Python's sort of the list in the order of the stage before, with rounding taken off."""
     listed = list(range(len(means)))
     random.shuffle(listed)
-    places = np.argsort(listed)
     expected = sorted(listed, key=lambda a: round(means[a], 6))
     size = max(1, len(means) // 2)
-    live, order = kept(means, size, by_rank=True, order=places, n=1)
+    live, order = kept(means, size, by_rank=True, order=np.argsort(listed), n=1)
     assert sorted(expected[-size:]) == np.flatnonzero(live[0]).tolist()
     np.testing.assert_array_equal(order[0][expected], np.arange(len(means)))
 
@@ -324,9 +323,8 @@ def test_zero_arms_keep_their_share_in_the_authors_design_alone():
 @pytest.mark.parametrize("keeps_rewards", [False, True])
 def test_means_without_features_are_least_squares_on_the_canonical_basis(keeps_rewards):
     """Sequential halving: what features say plays no part."""
-    rng = np.random.default_rng(0)
     basis = LinearBandit("basis", np.eye(8), np.linspace(1, 0, 8), 1.0)
-    other = LinearBandit("basis", rng.standard_normal((8, 3)), np.zeros(3), 1.0)
+    other = LinearBandit("basis", np.random.default_rng(0).standard_normal((8, 3)), np.zeros(3), 1.0)
     object.__setattr__(other, "means", basis.means)
     linear = run(Gse(8 * 5, keeps_rewards=keeps_rewards), basis, 300)
     halving = run(Gse(8 * 5, model="means", keeps_rewards=keeps_rewards), other, 300)

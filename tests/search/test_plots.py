@@ -231,6 +231,5 @@ def test_what_takes_long_is_shown_until_it_is_done(watched):
         manager.shutdown_kernel(now=True)
     assert [m["content"]["text"] for m in seen if m["msg_type"] == "stream"] == ["done\n"]
     displays = [m for m in seen if m["msg_type"] in ("display_data", "update_display_data")]
-    texts = [(m["msg_type"], m["content"]["data"]["text/plain"]) for m in displays]
     shown = [("display_data", "bestarm: a round takes more than 0 s."), ("update_display_data", "")]
-    assert texts == (shown if watched else [])
+    assert [(m["msg_type"], m["content"]["data"]["text/plain"]) for m in displays] == (shown if watched else [])

@@ -40,6 +40,5 @@ def test_rows_are_made(study, name, store):
     assert n_runs == 1 or rows["replication"].max() == n_runs - 1
     assert set(rows["key"]) == {part.key for part in parts}
     for part in parts:
-        mine = rows[rows["key"] == part.key]
         assert set(part.wanted) <= set(rows.columns)
-        assert mine["replication"].nunique() == part.replications
+        assert rows[rows["key"] == part.key]["replication"].nunique() == part.replications

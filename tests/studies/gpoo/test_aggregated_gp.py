@@ -74,9 +74,8 @@ def test_our_kernels_are_gpy_s():
 @pytest.mark.parametrize("noise", [1e-6, 1e-2])
 def test_rows_appended_one_by_one_are_the_whole_factor(noise):
     """Appendix B for 400 rewards of 40 cells, so every cell is seen ten times."""
-    partition = Partition(2, 3)
     cells = np.tile(np.arange(40), 10)
-    points, averaging = average_cells(partition, cells)
+    points, averaging = average_cells(Partition(2, 3), cells)
     rewards = np.random.default_rng(3).standard_normal(len(cells))
     step, begin = AggregatedGP(RBF, noise).prior(), 0
     for size in (1, 7, 100, 292):

@@ -69,9 +69,8 @@ def test_persistence_of_a_peak_is_its_prominence(counts):
     """Prominence: how far one must go down from a peak to reach a higher place."""
     counts = np.array(counts)
     padded = np.concatenate([[-1], counts, [-1]])
-    local_maxima = np.flatnonzero((padded[1:-1] > padded[:-2]) & (padded[1:-1] > padded[2:]))
     expected = {}
-    for peak in local_maxima:
+    for peak in np.flatnonzero((padded[1:-1] > padded[:-2]) & (padded[1:-1] > padded[2:])):
         higher = np.flatnonzero(counts > counts[peak])
         passes = [counts[min(peak, other) : max(peak, other) + 1].min() for other in higher]
         expected[int(peak)] = counts[peak] - max(passes) if passes else np.inf
@@ -81,9 +80,8 @@ def test_persistence_of_a_peak_is_its_prominence(counts):
 
 
 def test_binarisation_of_a_bimodal_profile_finds_the_two_modes():
-    rng = np.random.default_rng(5)
     on = np.repeat([False, True], 500)
-    profile = np.where(on, 12.0, 6.0) + 0.5 * rng.standard_normal(1000)
+    profile = np.where(on, 12.0, 6.0) + 0.5 * np.random.default_rng(5).standard_normal(1000)
     bin_width = np.ptp(profile) / 20
     lower, upper = histogram_thresholds(profile)
     assert abs(lower - 6.0) < 2 * bin_width

@@ -74,14 +74,13 @@ def official_files(monkeypatch, tmp_path, store):
     official._kept_hairpins.cache_clear()
     folder = tmp_path / "l1000"
     folder.mkdir()
-    rng = np.random.default_rng(1)
     genes = pd.DataFrame({"pr_gene_id": np.arange(30).astype(str), "pr_gene_symbol": [*GENES, *"abcdefg"]})
     genes = genes.assign(pr_is_lm=["1"] * 28 + ["0"] * 2).sample(frac=1.0, random_state=0)
     lines = ["VCAP"] * 9 + ["HA1E"] * 6 + ["A375"]
     hairpins = [*(f"T{i % 7}" for i in range(9)), "T6", "T2", "T2", "T9", "T0", "T1", "T4"]
     kinds = ["trt_sh"] * 14 + ["trt_sh.cgs", "trt_sh"]  # a consensus signature is no hairpin's
     about = pd.DataFrame({"sig_id": [f"S{i}" for i in range(16)], "pert_id": hairpins, "pert_type": kinds})
-    values = rng.standard_normal((16, 30)).astype(np.float32)
+    values = np.random.default_rng(1).standard_normal((16, 30)).astype(np.float32)
     write_gctx(folder / official.MATRIX, values, about["sig_id"], np.arange(30).astype(str))
     about.assign(cell_id=lines).to_csv(folder / f"{official.SIGNATURE_TABLE}.gz", sep="\t", index=False)
     genes.to_csv(folder / official.GENE_TABLE, sep="\t", index=False)

@@ -227,9 +227,8 @@ def test_seeds_start_with_the_largest_norm_and_repeat_nothing():
 
 
 def test_cluster_members_come_from_every_cluster():
-    rng = np.random.default_rng(0)
     centres = np.array([[0.0, 0.0], [50.0, 0.0], [0.0, 50.0]])
-    points = (centres[np.arange(90) % 3] + rng.standard_normal((90, 2))).astype(np.float32)
+    points = (centres[np.arange(90) % 3] + np.random.default_rng(0).standard_normal((90, 2))).astype(np.float32)
     assert sorted(gene_searches.cluster_members(points, np.array([0.1, 0.5, 0.9])) % 3) == [0, 1, 2]
     copies = gene_searches.cluster_members(np.zeros((9, 2), dtype=np.float32), np.array([0.1, 0.5, 0.9]))
     assert len(set(copies)) == 3, "each gene once, even among copies"
