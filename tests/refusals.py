@@ -14,16 +14,18 @@ def refuses(call: Callable[[], Any], words: str, error: type[Exception] = ValueE
     assert "\n" not in str(caught.value)
 
 
-def refusing(*cases: Any, error: type[Exception] = ValueError) -> Callable[..., Any]:
+def refusing(
+    *cases: Any, error: type[Exception] = ValueError, within: Callable[[str], str] = str
+) -> Callable[..., Any]:
     """Make a test of a function that is refused in each case: its first arguments, and at the end words.
 
-    Further arguments of the function are fixtures.
+    Further arguments of the function are fixtures; ``within`` makes a pattern of the words.
     """
 
     def decorated(function: Callable[..., Any]) -> Callable[..., None]:
         def test(case: Any, **fixtures: Any) -> None:
             *given, words = case
-            refuses(lambda: function(*given, **fixtures), words, error)
+            refuses(lambda: function(*given, **fixtures), within(words), error)
 
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         names = ["case", *list(inspect.signature(function).parameters)[len(cases[0]) - 1 :]]
@@ -34,11 +36,20 @@ def refusing(*cases: Any, error: type[Exception] = ValueError) -> Callable[..., 
     return decorated
 
 
-def refused(call: Callable[..., Any], *cases: Any, error: type[Exception] = ValueError) -> Callable[..., None]:
+def refused(call: Callable[..., Any], *cases: Any, **settings: Any) -> Callable[..., None]:
     """Return a test of each case: the arguments of the call, and at its end words."""
-    return refusing(*cases, error=error)(call)
+    return refusing(*cases, **settings)(call)
 
 
 def each_refused(*cases: Any, error: type[Exception] = ValueError) -> Callable[..., None]:
     """Return the same for cases that are a call without arguments, and words."""
     return refused(lambda call: call(), *cases, error=error)
+
+
+def raising(error: BaseException) -> Callable[..., Any]:
+    """Return a function that raises whatever it is called with."""
+
+    def raises(*_: Any, **__: Any) -> Any:
+        raise error
+
+    return raises

@@ -6,8 +6,10 @@ import subprocess
 import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from refusals import raising
 
 import bestarm
 from bestarm import command_line, plugins
@@ -159,21 +161,12 @@ def test_only_a_full_disk_is_to_be_freed(number, words):
     ],
 )
 def test_bad_endings_of_a_command_stand_in_one_line(monkeypatch, capsys, error, status, words):
-    def fails(given):
-        raise error
-
     def add(commands):
-        commands.add_parser("x").set_defaults(run=fails)
+        commands.add_parser("x").set_defaults(run=raising(error))
         return ""
 
-    class Entry:
-        extras = ()
-
-        @staticmethod
-        def load():
-            return add
-
-    monkeypatch.setattr(command_line, "entry_points", lambda group: {"x": Entry})
+    entry = SimpleNamespace(extras=(), load=lambda: add)
+    monkeypatch.setattr(command_line, "entry_points", lambda group: {"x": entry})
     assert main(["x"]) == status
     assert capsys.readouterr().err.strip() == f"bestarm: {words}"
 

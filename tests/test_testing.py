@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from every_policy import ARMS, EVERY, arms_for, rewards_of, rounds_of, started
-from refusals import refuses
+from refusals import refused, refuses
 
 import bestarm
 from bestarm.interface import Arms, Ask, shared
@@ -215,35 +215,32 @@ COUNTS_REWARDS = mistaken("CountsRewards", 4, ask=by_rewards)
 OVERWRITES = mistaken("Overwrites", tell=overwriting)
 
 
-@pytest.mark.parametrize(
-    ("policy", "message"),
-    [
-        (EpsilonGreedy, r"EpsilonGreedy: an object is wanted, got the class; write check_policy\(EpsilonGreedy\("),
-        (Mutable(), r"Mutable: a policy is a frozen dataclass, .*; write @dataclass\(frozen=True\) above the class"),
-        (NAMELESS, "Nameless: label must be a word, .* got None; add the field label: str"),
-        (UNPICKLABLE, "pickle and dataclasses.replace must copy the policy, and one fails .*; keep settings only"),
-        (SHORT, r"tell takes 2 arguments where 3 are given; write def tell\(self, state, asked, totals\)"),
-        (PLAIN_STATE, "start must return a dataclass, got dict; write @dataclass above the class of the state"),
-        (UNDECLARED, r"the field sums of Means has shape \(12,\), whose first axis is not that of the 5 repl"),
-        (TUPLES, r"ask must return an Ask, got tuple; write return Ask\(arms, counts\)"),
-        (FLAT, r"arms of ask must be int64 of shape \(\d, b\), .* got int64 of shape \(\d,\); take np.int64"),
-        (FROM_ONE, r"ask wants arm \[\d+\], but arms are 0, ..., 11; number them as the rows of arms.features"),
-        (INSATIABLE, "a replication that has finished still asks for pulls; let ask decide .* counts to 0 then"),
-        (EARLY, "a replication that has finished still asks for pulls; let ask decide that it stops"),
-        (ENDLESS, "the search has a setting budget of 4 and has not ended after 6 rounds; count what was"),
-        (ONE_ANSWER, r"recommend must be int64 of shape \(3, n_best\) at any time, got int64 of shape \(3,\)"),
-        (GLOBAL_DRAWS, "two searches with the same streams asked for other pulls; draw from the streams alone"),
-        (FRESH_DRAWS, "two searches with the same streams asked for other pulls; draw from the streams alone"),
-        (SEEDLESS, "another seed of the streams changes nothing; make the key of every draw by streams.key"),
-        (BY_PLACE, "replication 1 asks for other pulls alone than among three; draw by the number of the replication"),
-        (GOSSIP, "replication . asks for other pulls alone than among three; .* let no row look at another"),
-        (HIDDEN_LIST, r"after take_rows\(state, rows\) the rows that are left ask for other pulls; keep whatev"),
-        (LEARNS_PADDING, "the total beside a count of 0 changes the search; leave out entries with a count of 0"),
-        (FRAGILE, r"a reward of NaN, a failed evaluation, ended the search by ZeroDivisionError \(no reward\)"),
-        (COUNTS_REWARDS, "has not ended after 6 rounds in which every evaluation failed; count"),
-        (OVERWRITES, "tell changes the arrays that it is told; copy them first"),
-    ],
-    ids=lambda case: getattr(case, "__name__", type(case).__name__) if not isinstance(case, str) else "",
+test_each_mistake_is_told_by_its_own_line = refused(
+    lambda policy: bestarm.check_policy(policy),
+    (EpsilonGreedy, r"EpsilonGreedy: an object is wanted, got the class; write check_policy\(EpsilonGreedy\("),
+    (Mutable(), r"Mutable: a policy is a frozen dataclass, .*; write @dataclass\(frozen=True\) above the class"),
+    (NAMELESS, "Nameless: label must be a word, .* got None; add the field label: str"),
+    (UNPICKLABLE, "pickle and dataclasses.replace must copy the policy, and one fails .*; keep settings only"),
+    (SHORT, r"tell takes 2 arguments where 3 are given; write def tell\(self, state, asked, totals\)"),
+    (PLAIN_STATE, "start must return a dataclass, got dict; write @dataclass above the class of the state"),
+    (UNDECLARED, r"the field sums of Means has shape \(12,\), whose first axis is not that of the 5 repl"),
+    (TUPLES, r"ask must return an Ask, got tuple; write return Ask\(arms, counts\)"),
+    (FLAT, r"arms of ask must be int64 of shape \(\d, b\), .* got int64 of shape \(\d,\); take np.int64"),
+    (FROM_ONE, r"ask wants arm \[\d+\], but arms are 0, ..., 11; number them as the rows of arms.features"),
+    (INSATIABLE, "a replication that has finished still asks for pulls; let ask decide .* counts to 0 then"),
+    (EARLY, "a replication that has finished still asks for pulls; let ask decide that it stops"),
+    (ENDLESS, "the search has a setting budget of 4 and has not ended after 6 rounds; count what was"),
+    (ONE_ANSWER, r"recommend must be int64 of shape \(3, n_best\) at any time, got int64 of shape \(3,\)"),
+    (GLOBAL_DRAWS, "two searches with the same streams asked for other pulls; draw from the streams alone"),
+    (FRESH_DRAWS, "two searches with the same streams asked for other pulls; draw from the streams alone"),
+    (SEEDLESS, "another seed of the streams changes nothing; make the key of every draw by streams.key"),
+    (BY_PLACE, "replication 1 asks for other pulls alone than among three; draw by the number of the replication"),
+    (GOSSIP, "replication . asks for other pulls alone than among three; .* let no row look at another"),
+    (HIDDEN_LIST, r"after take_rows\(state, rows\) the rows that are left ask for other pulls; keep whatev"),
+    (LEARNS_PADDING, "the total beside a count of 0 changes the search; leave out entries with a count of 0"),
+    (FRAGILE, r"a reward of NaN, a failed evaluation, ended the search by ZeroDivisionError \(no reward\)"),
+    (COUNTS_REWARDS, "has not ended after 6 rounds in which every evaluation failed; count"),
+    (OVERWRITES, "tell changes the arrays that it is told; copy them first"),
+    error=AssertionError,
+    within=r"({}).*\.$".format,
 )
-def test_each_mistake_is_told_by_its_own_line(policy, message):
-    refuses(lambda: bestarm.check_policy(policy), rf"({message}).*\.$", AssertionError)

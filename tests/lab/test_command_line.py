@@ -12,7 +12,7 @@ import papermill
 import psutil
 import pytest
 from nbclient.exceptions import DeadKernelError
-from refusals import refuses
+from refusals import raising, refuses
 
 from bestarm_lab import results
 from bestarm_lab.command_line import main
@@ -52,15 +52,6 @@ def test_what_is_unknown_ends_with_the_list_of_what_there_is(arguments, words, c
     assert shown.err.startswith("bestarm: ")
     assert words in shown.err
     assert shown.err.count("\n") == 1
-
-
-def raising(error):
-    """Return a function that raises whatever it is called with."""
-
-    def fails(*names, **settings):
-        raise error
-
-    return fails
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from refusals import refuses
+from refusals import raising, refuses
 
 import bestarm
 from bestarm.command_line import main
@@ -249,13 +249,9 @@ def test_killed_in_the_middle_of_a_save_fifty_times(tmp_path):
 def test_a_full_disk_leaves_the_last_file(where, tmp_path, monkeypatch):
     search, path = a_file(tmp_path)
     before = path.read_bytes()
-
-    def full(*arguments):
-        raise OSError(28, "No space left on device", "hidden")
-
     search.tell(told("c9"))
     with monkeypatch.context() as patch:
-        patch.setattr(os, where, full)
+        patch.setattr(os, where, raising(OSError(28, "No space left on device", "hidden")))
         refuses(lambda: search.save(path), r"No space left on device: '.*s\.zip'", OSError)
     assert (path.read_bytes(), [p.name for p in tmp_path.iterdir()]) == (before, ["s.zip"])
     search.save(path)

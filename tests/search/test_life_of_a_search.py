@@ -6,7 +6,7 @@ import shutil
 import numpy as np
 import pandas as pd
 import pytest
-from refusals import refuses
+from refusals import raising, refuses
 
 from bestarm import Search
 from bestarm.command_line import main
@@ -98,11 +98,7 @@ def test_copies_of_a_file_wipe_nothing(tmp_path):
 
 def test_a_file_system_without_locks_is_written_without(tmp_path, monkeypatch):
     fcntl = pytest.importorskip("fcntl")
-
-    def fails(*_):
-        raise OSError(37, "No locks available")
-
-    monkeypatch.setattr(fcntl, "flock", fails)
+    monkeypatch.setattr(fcntl, "flock", raising(OSError(37, "No locks available")))
     with atomic_files.hold_lock(tmp_path / ".lock", patience=0.0) as got:
         assert got
 

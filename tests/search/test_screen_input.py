@@ -8,10 +8,11 @@ import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from refusals import refuses
+from refusals import raising, refuses
 from small_screen import Lab, features, genes, one_line, phenotypes
 
 from bestarm.command_line import main
@@ -230,13 +231,7 @@ def test_outdated_symbols_in_the_command(lab, hgnc, capsys):
 @pytest.mark.parametrize("error", [registry.DataUnavailable("x"), ModuleNotFoundError("No module named 'yaml'")])
 def test_without_the_table_of_symbols_a_line_says_so(lab, monkeypatch, capsys, error):
     """No file, or no registry's packages: names must agree as they are."""
-
-    class Registry:
-        @staticmethod
-        def load():
-            raise error
-
-    monkeypatch.setattr(named_genes, "entry_points", lambda group: {"lab": Registry})
+    monkeypatch.setattr(named_genes, "entry_points", lambda group: {"lab": SimpleNamespace(load=raising(error))})
     lab.add("COW,1")
     assert "note: outdated symbols are not mapped: HGNC's table is not here" in lab.says(capsys, policy="random")
 

@@ -2,10 +2,10 @@
 
 import copy
 import re
-from functools import cache
+from functools import cache, partial
 
 import pytest
-from refusals import refuses
+from refusals import refuses, refusing
 
 from bestarm_lab.claims.claims_file import check_names, check_parents, read_claim, read_ledger
 from bestarm_lab.claims.records import Check
@@ -135,27 +135,25 @@ def begins(place, said):
     return f"^(?={re.escape(place)}).*{re.escape(said)}"
 
 
-@pytest.mark.parametrize(
-    ("test", "said"),
-    [
-        (C10 | {"cells": {"fig55": {}}}, "unknown experiment 'fig55'; the nearest right word is 'fig5'"),
-        (C10 | {"with": "rivals_f33"}, "unknown experiment 'rivals_f33'; the nearest right word is 'rivals_f3'"),
-        (C10 | {"cells": {"fig5": {"bugdet": 10}}}, "unknown setting 'bugdet'; the nearest right word is 'budget'"),
-        (C10 | {"left": "GPOO (S=10)"}, "unknown series 'GPOO (S=10)'; the nearest right word is 'GPOO (S = 10)'"),
-        (C10 | {"right": {"highest": ["GPOO (S = 1)", "GPOO"]}}, "unknown series 'GPOO'"),
-        (C10 | {"discordant": "agregated_regret"}, "unknown column or value 'agregated_regret'; the nearest"),
-        (GAP | {"of": "agregated_regret"}, "of: unknown column 'agregated_regret'; the nearest"),
-        (GAP | {"slow": "AVE-StooOO"}, "slow: unknown series 'AVE-StooOO'; the nearest right word is 'AVE-StoOO'"),
-        (ALWAYS | {"experiments": ["theory_events"]}, "unknown experiment 'theory_events'"),
-        (SEARCH | {"series": ["GPOO (S = 2)"]}, "series: unknown series 'GPOO (S = 2)'"),
-        (SEARCH | {"metric": "aggregate_regret"}, "metric: unknown column 'aggregate_regret'; the nearest"),
-        (ALWAYS | {"check": "alway"}, "unknown check 'alway'; the nearest right word is 'always'"),
-    ],
+@refusing(
+    (C10 | {"cells": {"fig55": {}}}, "unknown experiment 'fig55'; the nearest right word is 'fig5'"),
+    (C10 | {"with": "rivals_f33"}, "unknown experiment 'rivals_f33'; the nearest right word is 'rivals_f3'"),
+    (C10 | {"cells": {"fig5": {"bugdet": 10}}}, "unknown setting 'bugdet'; the nearest right word is 'budget'"),
+    (C10 | {"left": "GPOO (S=10)"}, "unknown series 'GPOO (S=10)'; the nearest right word is 'GPOO (S = 10)'"),
+    (C10 | {"right": {"highest": ["GPOO (S = 1)", "GPOO"]}}, "unknown series 'GPOO'"),
+    (C10 | {"discordant": "agregated_regret"}, "unknown column or value 'agregated_regret'; the nearest"),
+    (GAP | {"of": "agregated_regret"}, "of: unknown column 'agregated_regret'; the nearest"),
+    (GAP | {"slow": "AVE-StooOO"}, "slow: unknown series 'AVE-StooOO'; the nearest right word is 'AVE-StoOO'"),
+    (ALWAYS | {"experiments": ["theory_events"]}, "unknown experiment 'theory_events'"),
+    (SEARCH | {"series": ["GPOO (S = 2)"]}, "series: unknown series 'GPOO (S = 2)'"),
+    (SEARCH | {"metric": "aggregate_regret"}, "metric: unknown column 'aggregate_regret'; the nearest"),
+    (ALWAYS | {"check": "alway"}, "unknown check 'alway'; the nearest right word is 'always'"),
+    within=partial(begins, "gpoo/claims.yaml, C, test"),
 )
-def test_names_that_the_study_does_not_have_are_refused(test, said):
+def test_names_that_the_study_does_not_have_are_refused(test):
     study, file = load_study("gpoo"), "gpoo/claims.yaml"
     given = {**study.checks, "of_search": OF_SEARCH}, study.values, file
-    refuses(lambda: check_names(read_one(test, *given), study.experiments, file), begins(f"{file}, C, test", said))
+    check_names(read_one(test, *given), study.experiments, file)
 
 
 def test_a_value_of_a_setting_that_is_not_varied_is_refused():
@@ -165,48 +163,43 @@ def test_a_value_of_a_setting_that_is_not_varied_is_refused():
     refuses(lambda: check_names(claims, study.experiments), r"fig1, gap: unknown value 0\.02")
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"need": "three"}, "need: expected a whole number, got 'three'"),
-        ({"need": True}, "need: expected a whole number, got True"),
-        ({"below": "zero"}, "below: expected a number, got 'zero'"),
-        ({"below": 0.1}, "this test is about 0, got below 0.1; write below: 0"),
-        ({"above": 0}, "above and below exclude one another"),
-        ({"paired": "no"}, "paired: expected true or false, got 'no'"),
-        ({"cells": 5}, "cells: expected keys with values, got 5"),
-        ({"cells": {"fig5": {"budget": {"from": 10, "too": 80}}}}, "unknown key 'too'; the nearest right word is 'to'"),
-        ({"left": {"lowest_by_halve": ["a"]}}, "unknown key 'lowest_by_halve'; the nearest right word"),
-        ({"pairs": [["a", "b"]]}, "left and pairs exclude one another"),
-        ({"runs": {"at_mots": 1}}, "unknown key 'at_mots'; the nearest right word is 'at_most'"),
-        ({"parts": [{"cels": {}}]}, "unknown key 'cels'; the nearest right word is 'cells'"),
-        ({"series_are": "size"}, "unknown value 'size'"),
-    ],
+@refusing(
+    ({"need": "three"}, "need: expected a whole number, got 'three'"),
+    ({"need": True}, "need: expected a whole number, got True"),
+    ({"below": "zero"}, "below: expected a number, got 'zero'"),
+    ({"below": 0.1}, "this test is about 0, got below 0.1; write below: 0"),
+    ({"above": 0}, "above and below exclude one another"),
+    ({"paired": "no"}, "paired: expected true or false, got 'no'"),
+    ({"cells": 5}, "cells: expected keys with values, got 5"),
+    ({"cells": {"fig5": {"budget": {"from": 10, "too": 80}}}}, "unknown key 'too'; the nearest right word is 'to'"),
+    ({"left": {"lowest_by_halve": ["a"]}}, "unknown key 'lowest_by_halve'; the nearest right word"),
+    ({"pairs": [["a", "b"]]}, "left and pairs exclude one another"),
+    ({"runs": {"at_mots": 1}}, "unknown key 'at_mots'; the nearest right word is 'at_most'"),
+    ({"parts": [{"cels": {}}]}, "unknown key 'cels'; the nearest right word is 'cells'"),
+    ({"series_are": "size"}, "unknown value 'size'"),
+    within=partial(begins, "claims.yaml, C, test"),
 )
-def test_values_that_mean_nothing_are_refused(change, said):
-    refuses(lambda: read_one(C10 | change), begins("claims.yaml, C, test", said))
+def test_values_that_mean_nothing_are_refused(change):
+    read_one(C10 | change)
 
 
-@pytest.mark.parametrize(
-    ("test", "said"),
-    [
-        ({"mostly": "v", **AB, "below": 0, "in_cells": 1, "by": "ratios"}, "unknown word 'ratios'"),
-        ({"mostly": "v", "left": "a", "below": 0, "in_cells": 1}, "compares two sides; name right"),
-        ({"mostly": "v", **AB, "below": 0}, "no in_cells or in_more_than"),
-        ({"rank": "v", "left": "c", "among": ["a", "b"], "is": 1, "in_cells": 1}, "unknown series 'c'"),
-        ({"rank": "v", "left": "a", "among": ["a"], "is": 1, "in_cells": 1, "best": "low"}, "unknown word 'low'"),
-        ({"slope": "v", "left": "a", "above": 0, "along": "k"}, "along: unknown setting 'k'"),
-        ({"share": "v", "left": "a", "within": 0.1, "printed": {"e": {"a": 0.5}}}, "without its number of runs"),
-        ({"share": "v", "left": "a", "within": 0.1}, "no above or below"),
-        ({"check": "c"}, "no level"),
-        ({"check": "c", "level": 1, "part": "smal"}, "part: unknown word 'smal'; the nearest right word is 'small'"),
-        ({"left": "a"}, "no check or difference or ratio"),
-    ],
+@refusing(
+    ({"mostly": "v", **AB, "below": 0, "in_cells": 1, "by": "ratios"}, "unknown word 'ratios'"),
+    ({"mostly": "v", "left": "a", "below": 0, "in_cells": 1}, "compares two sides; name right"),
+    ({"mostly": "v", **AB, "below": 0}, "no in_cells or in_more_than"),
+    ({"rank": "v", "left": "c", "among": ["a", "b"], "is": 1, "in_cells": 1}, "unknown series 'c'"),
+    ({"rank": "v", "left": "a", "among": ["a"], "is": 1, "in_cells": 1, "best": "low"}, "unknown word 'low'"),
+    ({"slope": "v", "left": "a", "above": 0, "along": "k"}, "along: unknown setting 'k'"),
+    ({"share": "v", "left": "a", "within": 0.1, "printed": {"e": {"a": 0.5}}}, "without its number of runs"),
+    ({"share": "v", "left": "a", "within": 0.1}, "no above or below"),
+    ({"check": "c"}, "no level"),
+    ({"check": "c", "level": 1, "part": "smal"}, "part: unknown word 'smal'; the nearest right word is 'small'"),
+    ({"left": "a"}, "no check or difference or ratio"),
+    within=partial(begins, "claims.yaml, C, test"),
 )
-def test_tests_that_lack_something_are_refused(test, said):
+def test_tests_that_lack_something_are_refused(test):
     checks = {"c": Check(lambda given: Decision(True, ""), {"level": "number"}, {"part": "small|large"})}
-    whole = test if "check" in test else {**test, "cells": {"e": {}}}
-    refuses(lambda: read_one(whole, checks), begins("claims.yaml, C, test", said))
+    read_one(test if "check" in test else {**test, "cells": {"e": {}}}, checks)
 
 
 def test_a_statement_of_ours_belongs_to_a_claim_that_there_is():
@@ -217,20 +210,17 @@ def test_a_statement_of_ours_belongs_to_a_claim_that_there_is():
     refuses(lambda: read_ledger(wrong, {}, {}), "unknown word 'controls'; the nearest right word is 'control'")
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"sentence": "the sentence"}, "sentence: expected a fingerprint such as s0f3a9c21de-17, got 'the sentence'"),
-        ({"sentence": None}, "C, paper: no sentence"),
-        ({"level": "headlines"}, "level: unknown word 'headlines'; the nearest right word is 'headline'"),
-        ({"level": "headline"}, "C, paper: no short"),
-        ({"quantifier": "mostly"}, "quantifier: unknown word 'mostly'; the nearest right word is 'most'"),
-        ({"short": "a detail has none"}, "C, paper: unknown key 'short'"),
-    ],
+@refusing(
+    ({"sentence": "the sentence"}, "sentence: expected a fingerprint such as s0f3a9c21de-17, got 'the sentence'"),
+    ({"sentence": None}, "C, paper: no sentence"),
+    ({"level": "headlines"}, "level: unknown word 'headlines'; the nearest right word is 'headline'"),
+    ({"level": "headline"}, "C, paper: no short"),
+    ({"quantifier": "mostly"}, "quantifier: unknown word 'mostly'; the nearest right word is 'most'"),
+    ({"short": "a detail has none"}, "C, paper: unknown key 'short'"),
+    within=partial(begins, "claims.yaml, C, paper"),
 )
-def test_a_claim_says_which_sentence_it_is_of(change, said):
-    paper = {key: value for key, value in (PAPER | change).items() if value is not None}
-    refuses(lambda: read_one(C10, paper=paper), begins("claims.yaml, C, paper", said))
+def test_a_claim_says_which_sentence_it_is_of(change):
+    read_one(C10, paper={key: value for key, value in (PAPER | change).items() if value is not None})
 
 
 def test_a_claim_is_the_papers_or_ours():

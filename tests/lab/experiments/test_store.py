@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet
 import pytest
-from refusals import refuses
+from refusals import raising, refuses
 from small_experiments import SEED
 
 from bestarm_lab import results
@@ -127,10 +127,6 @@ def test_blocks_are_not_taken_for_one_another(tmp_path):
         assert blocks.read(*other) is None
 
 
-def no_space(*_arguments, **_settings):
-    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-
 @pytest.mark.parametrize("failing", ["replace", "write_table", "mkdir"])
 def test_a_full_disk_is_one_clear_error_and_keeps_what_was_there(tmp_path, monkeypatch, failing):
     """It names the file and the remedy, leaves nothing half-written, and the next write succeeds."""
@@ -138,7 +134,7 @@ def test_a_full_disk_is_one_clear_error_and_keeps_what_was_there(tmp_path, monke
     write_rows(rows[:5], path, "fig")
     target = {"replace": store.os, "write_table": pyarrow.parquet, "mkdir": Path}[failing]
     with monkeypatch.context() as patch:
-        patch.setattr(target, failing, no_space)
+        patch.setattr(target, failing, raising(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))))
         with pytest.raises(OSError, match="No space left on device") as caught:
             write_rows(rows, path, "fig")
     assert caught.value.errno == errno.ENOSPC

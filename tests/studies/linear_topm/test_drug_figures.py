@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import raising
 
 from bestarm_lab.datasets.registry import DataUnavailable
 from bestarm_lab.notebooks.section import Section
@@ -153,10 +154,7 @@ def test_a_list_of_drugs_in_the_order_of_its_scores_tells_nothing():
 
 def test_a_section_falls_back_on_stand_in_data_and_says_so(data, capsys):
     """Data that belong to no experiment: their files are named where they are real, else a line says what they are."""
-
-    def nobody_has_it():
-        raise DataUnavailable("nobody has it")
-
+    nobody_has_it = raising(DataUnavailable("nobody has it"))
     section = Section("linear_topm", "05_drug_simulator", "laptop")
     assert section.data("drug_data", nobody_has_it, lambda: data, DATA_FILES) is data
     assert "STAND-IN DATA in drug_data: nobody has it" in capsys.readouterr().out

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
-from refusals import refuses
+from refusals import raising, refuses
 
 from bestarm.policies.networks.oae import Oae
 from bestarm.policies.networks.oae_ensemble import EnsembleSearch
@@ -142,16 +142,11 @@ def test_searches_that_no_profile_cuts_are_at_the_papers_scale():
 
 def test_fits_take_a_stand_in_where_nobody_has_the_data():
     """Rows of the stand-in; without one the error stays."""
-
-    def nowhere():
-        raise DataUnavailable("nobody has it")
-
-    def some():
-        return landscape(LANDSCAPES[0], n_arms=20)
-
+    gone = {"gone": raising(DataUnavailable("nobody has it"))}
+    some = {"gone": partial(landscape, LANDSCAPES[0], n_arms=20)}
     settings = {"classes": [()], "learning_rates": [0.01], "at": [1], "steps": 1, "replications": 2, "seed": 0}
-    assert set(fit_rows({"gone": nowhere}, **settings, stand_ins={"gone": some})["panel"]) == {"gone"}
-    refuses(lambda: fit_rows({"gone": nowhere}, **settings), "nobody has it", DataUnavailable)
+    assert set(fit_rows(gone, **settings, stand_ins=some)["panel"]) == {"gone"}
+    refuses(lambda: fit_rows(gone, **settings), "nobody has it", DataUnavailable)
 
 
 def test_networks_of_a_batch_are_counted():
