@@ -150,9 +150,7 @@ def drive(policy: Any, problem: Any, streams: Streams, cap: int = 10**9) -> Runs
 
 def settings_of(policy: Any, page: Callable[..., Any]) -> dict[str, Any]:
     """Return a policy's settings that a page takes, too: they have the same names."""
-    known = {
-        f.name: getattr(part, f.name) for part in (getattr(policy, "policy", policy), policy) for f in fields(part)
-    }
+    known = {f.name: getattr(p, f.name) for p in (getattr(policy, "policy", policy), policy) for f in fields(p)}
     return {name: known[name] for name in signature(page).parameters if name in known}
 
 

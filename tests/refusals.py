@@ -14,9 +14,7 @@ def refuses(call: Callable[[], Any], words: str, error: type[Exception] = ValueE
     assert "\n" not in str(caught.value)
 
 
-def refusing(
-    *cases: Any, error: type[Exception] = ValueError, within: Callable[[str], str] = str
-) -> Callable[..., Any]:
+def refusing(*cases: Any, error: type[Exception] = ValueError, within: Callable[[str], str] = str) -> Any:
     """Make a test of a function that is refused in each case: its first arguments, and at the end words.
 
     Further arguments of the function are fixtures; ``within`` makes a pattern of the words.

@@ -19,9 +19,8 @@ from bestarm_lab.experiments.names import PLACES, SOURCE, source_file
 from bestarm_lab.paths import NOTEBOOKS, ROOT
 from bestarm_lab.study_packages import study_names
 
-EXTRA = {"bestarm": "", "bestarm_plain": ""} | dict.fromkeys(
-    ("bestarm_lab", "bestarm_objectives", "bestarm_studies"), "lab"
-)
+EXTRA = {"bestarm": "", "bestarm_plain": ""}
+EXTRA |= dict.fromkeys(("bestarm_lab", "bestarm_objectives", "bestarm_studies"), "lab")
 WITH_NUMBA = {"llvmlite"}  # Numba pins the version that it works with
 NETWORKS = "torch_or_numpy fused_fit fused_predict mlp_batch mlp_fit"  # the first does without
 OF_EXTRAS = {f"bestarm.models.{name}": "networks" for name in NETWORKS.split()} | {
@@ -139,10 +138,8 @@ def test_without_torch_only_networks_are_missing_and_say_so(tmp_path):
     """All the others are there, and batch searches without networks do the same with and without it."""
     scripts, file = [WITHOUT_TORCH, WITHOUT_TORCH.replace('sys.modules["torch"] = None', "")], str(tmp_path / "s.npz")
     without, with_torch = (printed("-c", script, file).splitlines() for script in scripts)
-    networks = (
-        "det_d ensemble ensemble_noise_y ensemble_seq_b ensemble_seq_b_noise_y greedy hinge_p_norm max_opt mean_opt"
-    )
-    assert " ".join(sorted(without[0].split())) == f"{networks} seq_b"
+    names = "det_d ensemble ensemble_noise_y ensemble_seq_b ensemble_seq_b_noise_y greedy hinge_p_norm max_opt mean_opt"
+    assert " ".join(sorted(without[0].split())) == f"{names} seq_b"
     assert (with_torch[0], without[1:], len(without)) == ("", with_torch[1:], 3)
 
 
@@ -176,15 +173,13 @@ FLOORS = {  # within a package, from the ground up; what lies beside the rooms i
 
 
 def imported_modules(tree: ast.Module) -> set[str]:
-    found: set[str] = set()
+    seen: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            seen |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return {
-        n for n in found if n.split(".")[0] in BELOW and SOURCE.joinpath(*n.split(".")).with_suffix(".py").is_file()
-    }
+            seen |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return {n for n in seen if n.split(".")[0] in BELOW and SOURCE.joinpath(*n.split(".")).with_suffix(".py").is_file()}
 
 
 def module_of(path: Path) -> str:

@@ -113,9 +113,7 @@ def in_view(cell: Cell) -> list[str]:
 
 def faults_of_tables(cells: list[Cell]) -> list[str]:
     """Return the tables in view that are too wide or too long; what stands in ``<details>`` is folded."""
-    shapes = [
-        shape(table) for cell in cells for text in in_view(cell) for table in TABLE.findall(DETAILS.sub("", text))
-    ]
+    shapes = [shape(t) for cell in cells for text in in_view(cell) for t in TABLE.findall(DETAILS.sub("", text))]
     return [f"a table of {c} columns and {r} rows" for c, r in shapes if c > MOST_COLUMNS or r > MOST_ROWS]
 
 

@@ -119,9 +119,7 @@ def test_nothing_generated_is_long():
 def test_the_page_behind_the_readme_says_why_a_claim_fails():
     """One click from the README: the reason on the claim's card, or that the cause is not known."""
     page = SCOREBOARD.read_text(encoding="utf-8")
-    lines = {
-        identity: page.partition(f'<a id="{identity}"></a>')[2].partition("\n")[0] for identity in named_claims(README)
-    }
+    lines = {name: page.partition(f'<a id="{name}"></a>')[2].partition("\n")[0] for name in named_claims(README)}
     assert "Why: Each stage of GSE drops the rewards of the stages before." in lines["GSE-C1"]
     assert "Why: The cause is not known." in lines["OAE-C2f"]
     fails = {i for i, line in lines.items() if re.search(r"\*\*(refuted|mixed)", line)}

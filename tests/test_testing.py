@@ -14,10 +14,8 @@ from bestarm.partition import Partition
 from bestarm.policies.batch_search import BatchSearch
 from bestarm.streams import Streams, uniform
 
-IN_STEP = pytest.mark.xfail(
-    strict=True, reason="the first rounds of the authors' code look at all replications at once"
-)
-POLICIES = [pytest.param(p, id=n, marks=[IN_STEP] if n == "GPOO as coded" else []) for n, p in EVERY.items()]
+JOINT = pytest.mark.xfail(strict=True, reason="the first rounds of the authors' code look at all replications at once")
+POLICIES = [pytest.param(p, id=n, marks=[JOINT] if n == "GPOO as coded" else []) for n, p in EVERY.items()]
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -202,9 +200,7 @@ FRESH_DRAWS = mistaken(
     "FreshDraws", ask=asking(lambda asked: Ask(np.random.default_rng().integers(0, 5, asked.arms.shape), asked.counts))
 )
 SEEDLESS = mistaken("Seedless", start=starting(lambda arms, streams: {"key": np.uint64(7)}))
-BY_PLACE = mistaken(
-    "ByPlace", start=starting(lambda arms, streams: {"replications": np.arange(len(streams.replications))})
-)
+BY_PLACE = mistaken("ByPlace", start=starting(lambda _, s: {"replications": np.arange(len(s.replications))}))
 GOSSIP = mistaken("Gossip", recommend=lambda self, state: np.full((len(state.sums), 1), least_known(state)))
 HIDDEN_LIST = mistaken(
     "HiddenList", start=starting(lambda arms, streams: {"prior": [0] * len(streams.replications)}), ask=rising

@@ -74,9 +74,7 @@ def test_every_tested_title_is_of_a_figure():
 
 
 def test_every_title_could_be_false():
-    lines = [
-        f"{figure}: no changed table makes its predicate false" for figure, t in titles().items() if not can_fail(t)
-    ]
+    lines = [f"{name}: no changed table makes its predicate false" for name, t in titles().items() if not can_fail(t)]
     assert not lines, "\n".join(lines)
 
 

@@ -59,9 +59,7 @@ def test_matern_is_that_of_the_default():
 
 
 def test_rewards_are_transformed():
-    assert_allclose(
-        normal_scores(np.array([5.0, 1.0, 3.0])), norm.ppf([5 / 6, 1 / 6, 0.5]) / norm.ppf(5 / 6) * 1.5**0.5
-    )
+    assert_allclose(normal_scores(np.array([5.0, 1, 3])), norm.ppf([5 / 6, 1 / 6, 0.5]) / norm.ppf(5 / 6) * 1.5**0.5)
     assert not normal_scores(np.ones(4)).any()
     positive = np.exp(np.random.default_rng(3).standard_normal(200))  # where it is Box and Cox's of one more
     wanted, _ = boxcox(positive + 1.0)

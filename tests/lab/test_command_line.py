@@ -54,12 +54,10 @@ def test_what_is_unknown_ends_with_the_list_of_what_there_is(arguments, words, c
     assert shown.err.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    "command", ["rows gse --profile smoke", "repro --profile paper", "notebook x --profile y", "x"]
-)
-def test_words_that_are_no_choice_end_with_the_choices(command, capsys):
+@pytest.mark.parametrize("given", ["rows gse --profile smoke", "repro --profile paper", "notebook x --profile y", "x"])
+def test_words_that_are_no_choice_end_with_the_choices(given, capsys):
     with pytest.raises(SystemExit) as ended:
-        main(command.split())
+        main(given.split())
     assert ended.value.code == 2
     assert "choose from" in capsys.readouterr().err
 

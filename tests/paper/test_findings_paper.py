@@ -142,16 +142,14 @@ class Damaged(Rows):
         return table
 
 
-DAMAGES = [
-    Damaged(damage=d) for d in ("words", "sides", "signs", "sizes", "rates", "moves", "parts", "cells", "closed")
-]
+FAULTS = [Damaged(damage=d) for d in ("words", "sides", "signs", "sizes", "rates", "moves", "parts", "cells", "closed")]
 
 
 @pytest.mark.parametrize("name", PREDICATES)
 def test_a_conclusion_falls_with_its_rows(rows, name):
     holds = PREDICATES[name]
     assert holds(rows)
-    assert not all(holds(damaged) for damaged in DAMAGES)
+    assert not all(holds(damaged) for damaged in FAULTS)
 
 
 @pytest.mark.parametrize("word", ["confirmed", "refuted", "undecided"])
@@ -214,9 +212,7 @@ def test_factors_by_hand(rows):
     assert found["value"] == pytest.approx((written + changed) / written)
     assert found["fold"] == pytest.approx(written / (written + changed))
     kept = pd.read_csv(rows.root / "figures/gse/03_adaptive/fig02_kept.csv")
-    kept = kept[(kept["panel"] == "B/K = 50") & (kept["x"] == 16) & (kept["statistic"] == "accuracy")].set_index(
-        "series"
-    )
+    kept = kept.query("panel == 'B/K = 50' and x == 16 and statistic == 'accuracy'").set_index("series")
     assert causes.loc["rewards of earlier stages kept", "value"] == pytest.approx(
         kept.loc["GSE-Lin | rewards kept", "value"] / kept.loc["GSE-Lin", "value"]
     )
@@ -245,9 +241,7 @@ def test_single_differences_are_single(rows):
     assert (found["fold"] >= 1).all()
     assert not found["x"].isin(NOT_OF_THE_CODE).any()
     assert not found["x"].str.contains(", ").any()
-    beta = found[(found["x"] == "β of the code") & (found["panel"] == "f1") & (found["series"] == "GPTree")][
-        "fold"
-    ].item()
+    beta = found.query("x == 'β of the code' and panel == 'f1' and series == 'GPTree'")["fold"].item()
     assert beta == pytest.approx(rows.causes.set_index("switch").loc["small β of the code in GPTree", "fold"])
 
 
@@ -258,9 +252,7 @@ def test_the_scatter_of_simulated_rates():
 
 
 def test_the_table_of_calibration_is_read_whole(rows):
-    lines = [
-        line for line in (rows.root / "docs/verdicts.md").read_text(encoding="utf-8").splitlines() if "% |" in line
-    ]
+    lines = [line for line in (rows.root / "docs/verdicts.md").read_text("utf-8").splitlines() if "% |" in line]
     assert len(calibration(rows)) == len(lines) > 10
 
 

@@ -324,18 +324,16 @@ def test_estimates_of_the_maximum():
 def test_local_penalty():
     """Gradient by differences; no arm twice when all is known. See also test_local_penalty.py."""
     rng = np.random.default_rng(0)
-    seen, weights, lengthscales = rng.random((6, 2)), rng.standard_normal(6), np.array([0.3, 0.6])
+    seen, weights, scales = rng.random((6, 2)), rng.standard_normal(6), np.array([0.3, 0.6])
 
     def mean(x):
-        return 1.3 * (weights * np.exp(-0.5 * (((x - seen) / lengthscales) ** 2).sum(axis=1))).sum()
+        return 1.3 * (weights * np.exp(-0.5 * (((x - seen) / scales) ** 2).sum(axis=1))).sum()
 
     x, gradient, ascent = np.array([0.4, 0.7]), np.empty(2), np.empty(2)
-    squared = mean_gradient(x, seen, weights, lengthscales, 1.3, gradient, ascent)
+    squared = mean_gradient(x, seen, weights, scales, 1.3, gradient, ascent)
     h = 1e-5 * np.eye(2)
     np.testing.assert_allclose(gradient, [(mean(x + e) - mean(x - e)) / 2e-5 for e in h], rtol=1e-6)
-    other = [
-        mean_gradient(x + s * e, seen, weights, lengthscales, 1.3, np.empty(2), np.empty(2)) for e in h for s in (1, -1)
-    ]
+    other = [mean_gradient(x + s * e, seen, weights, scales, 1.3, np.empty(2), np.empty(2)) for e in h for s in (1, -1)]
     np.testing.assert_allclose(ascent, [(other[0] - other[1]) / 2e-5, (other[2] - other[3]) / 2e-5], rtol=1e-5)
     assert squared == pytest.approx((gradient**2).sum())
     np.testing.assert_allclose(log_softplus(np.array([-50.0, 0.0, 50.0])), [-50, np.log(np.log(2)), np.log(50)])

@@ -358,12 +358,9 @@ def test_as_coded_is_a_set_of_named_deviations():
     for policy in (Lucb(2), Ugape(2), MLinGape(2), LinGifa(2)):
         assert policy.as_coded().stale_pair
         assert not policy.stale_pair
-    for policy, regularisers, ahead in (
-        (MLinGape(2), (1.0, PAPER_REGULARISER), False),
-        (LinGifa(2), (None, None), True),
-    ):
+    for policy, expected, ahead in ((MLinGape(2), (1.0, PAPER_REGULARISER), False), (LinGifa(2), (None, None), True)):
         as_coded = policy.as_coded()
-        assert (as_coded.regulariser, as_coded.threshold_regulariser) == regularisers
+        assert (as_coded.regulariser, as_coded.threshold_regulariser) == expected
         assert as_coded.index_time_ahead is ahead
     assert replace(Lucb(2).as_coded(), stale_pair=False) == Lucb(2)
     for policy in (Lucb(2), MLinGape(2), MLinGape(2, threshold_regulariser=0.1), LinGifa(2)):

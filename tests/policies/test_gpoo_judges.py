@@ -45,9 +45,7 @@ def authors_gp_tree(bandit, replication, n_evaluations):
     indices, model = {0: 0.0}, None
 
     def kernel(x, y):
-        return 0.1 * np.exp(
-            -0.5 * (np.sqrt(np.clip(-2 * np.outer(x, y) + (x**2)[:, None] + y**2, 0, None)) / 0.05) ** 2
-        )
+        return 0.1 * np.exp(-0.5 * (np.sqrt(np.maximum(-2 * np.outer(x, y) + (x**2)[:, None] + y**2, 0)) / 0.05) ** 2)
 
     def upper(cell):
         x, factor, weights = model

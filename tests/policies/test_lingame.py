@@ -78,9 +78,7 @@ def test_closest_alternative_is_the_minimum_over_the_half_spaces(seed, n_arms, n
             start = theta - d * (d @ theta) / (d @ d)  # in the half-space, not the minimum
             half = {"type": "ineq", "fun": lambda model, d=d: d @ model, "jac": lambda model, d=d: d}
             options = {"method": "SLSQP", "options": {"ftol": 1e-14, "maxiter": 500}}
-            minima[a] = minimize(
-                distance, start, jac=lambda model: design @ (model - theta), constraints=half, **options
-            )
+            minima[a] = minimize(distance, start, jac=lambda m: design @ (m - theta), constraints=half, **options)
     nearest = min(minima, key=lambda a: minima[a].fun)
     assert value == pytest.approx(minima[nearest].fun, rel=1e-4, abs=1e-8)
     assert minima[arm].fun == pytest.approx(minima[nearest].fun, rel=1e-4, abs=1e-8)

@@ -222,12 +222,10 @@ def share(policy, n: int) -> float:
     return float(found["correct"].mean())
 
 
-@pytest.mark.parametrize(
-    ("budget", "peace", "p1_rage"), [(1010, 0.915, 0.947), (3010, 0.989, 0.997), (5010, 0.996, 1.0)]
-)
-def test_shares_on_soares_instance_are_those_that_others_recorded(budget, peace, p1_rage):
+@pytest.mark.parametrize(("budget", "peace", "rage"), [(1010, 0.915, 0.947), (3010, 0.989, 0.997), (5010, 0.996, 1.0)])
+def test_shares_on_soares_instance_are_those_that_others_recorded(budget, peace, rage):
     """FFTypeZero/bobw_linear, commit 6cf899c, plot_data: recorded shares; four standard errors of ours and 0.01."""
-    for policy, recorded in ((PeaceAllArms(budget), peace), (P1Rage(budget), p1_rage)):
+    for policy, recorded in ((PeaceAllArms(budget), peace), (P1Rage(budget), rage)):
         assert abs(share(policy, 2000) - recorded) < 0.01 + 4 * np.sqrt(recorded * (1 - recorded) / 2000)
     assert share(OracleAllocation(budget, tuple(SOARE.means[0])), 500) > 0.99
 

@@ -67,14 +67,12 @@ def test_standard_deviations_are_divided_by_the_root_of_the_number():
 def test_predictions_commute_with_the_unit():
     rewards, sem = np.array([1.0, 2.0, 4.0, 3.0]), np.array([0.1, 1.0, 0.2, 0.1])
     plain = None
-    for factor in (1.0, 1e-13, 1e20, -1.0):
-        search = Search(LINE, "gp", aim="min" if factor < 0 else "max")
-        table = pd.DataFrame(
-            {"name": LINE.index[:4], "reward": factor * rewards + 7 * factor, "sem": abs(factor) * sem}
-        )
+    for unit in (1.0, 1e-13, 1e20, -1.0):
+        search = Search(LINE, "gp", aim="min" if unit < 0 else "max")
+        table = pd.DataFrame({"name": LINE.index[:4], "reward": unit * rewards + 7 * unit, "sem": abs(unit) * sem})
         search.tell(table)
         found = search.predict()
-        found = np.array([found["mean"] / factor - 7.0, found["deviation"] / abs(factor)])
+        found = np.array([found["mean"] / unit - 7.0, found["deviation"] / abs(unit)])
         plain = found if plain is None else plain
         np.testing.assert_allclose(found, plain, rtol=1e-4, atol=1e-5)
 

@@ -22,9 +22,7 @@ from bestarm.search.search import Search
 
 OLD = Path(__file__).parent / "format_2"
 NEXT = json.loads((OLD / "what_comes_next.json").read_text())
-TABLE = pd.DataFrame(
-    np.random.default_rng(0).uniform(size=(30, 2)), index=[f"c{i}" for i in range(30)], columns=["x", "y"]
-)
+TABLE = pd.DataFrame(np.random.default_rng(0).uniform(size=(30, 2)), [f"c{i}" for i in range(30)], ["x", "y"])
 
 
 def told(*names, value=1.0):

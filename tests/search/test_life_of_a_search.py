@@ -12,9 +12,7 @@ from bestarm import Search
 from bestarm.command_line import main
 from bestarm.search import atomic_files
 
-TABLE = pd.DataFrame(
-    np.random.default_rng(0).normal(size=(24, 2)), index=[f"c{i}" for i in range(24)], columns=["f0", "f1"]
-)
+TABLE = pd.DataFrame(np.random.default_rng(0).normal(size=(24, 2)), [f"c{i}" for i in range(24)], ["f0", "f1"])
 VALUES = np.exp(-(TABLE**2).sum(axis=1)) + 0.1 * TABLE["f0"]
 
 

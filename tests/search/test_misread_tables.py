@@ -159,15 +159,11 @@ def test_spreadsheets_with_percents_and_texts_beside_numbers(tmp_path):
         book.save(tmp_path / "t.xlsx")
         return tmp_path / "t.xlsx"
 
-    assert (
-        "t.xlsx: column x: shown in percent, read as 0.5 for 50%."
-        in Candidates.of(written([1, 0.25, 0.5], "0%")).report
-    )
+    report = Candidates.of(written([1, 0.25, 0.5], "0%")).report
+    assert "t.xlsx: column x: shown in percent, read as 0.5 for 50%." in report
     for text in ("1.250", "0,5"):
-        beside = (
-            f"column 'x' has the text '{text}' beside numbers; its sign may stand before decimals or after thousands"
-        )
-        refuses(lambda text=text: Candidates.of(written([1250, text, 2])), beside)
+        said = f"column 'x' has the text '{text}' beside numbers; its sign may stand before decimals or after thousands"
+        refuses(lambda text=text: Candidates.of(written([1250, text, 2])), said)
         refuses(lambda text=text: told(pd.DataFrame({"name": ["a", "b"], "reward": [1250, text]})), text)
     gaps = pd.Series(["1,5", np.nan, "2,5", pd.NA], dtype=object)  # which are no numbers
     assert told(pd.DataFrame({"name": list("abcd"), "reward": gaps}))[0] == {"a": 1.5, "c": 2.5}
@@ -178,9 +174,7 @@ def test_what_is_added_without_a_unit_is_said_and_dates_in_any_dress_are_refused
     one.add_candidates(file("name,conc,salt\nd,4000,1-3\n"))
     assert "column conc: without a unit in the new table, taken for mM." in one.candidates.report
     days = pd.to_datetime(["2024-01-01", "2024-01-02"])
-    refuses(
-        lambda: Candidates.of(days.to_numpy()[:, None]), "candidates are a file, a DataFrame or an array of numbers"
-    )
+    refuses(lambda: Candidates.of(days.values[:, None]), "candidates are a file, a DataFrame or an array of numbers")
     made = pd.DataFrame({"t": pd.Categorical(days), "x": [1, 2]}, index=["a", "b"])
     refuses(lambda: Candidates.of(made), "column 't' has dates")
     refuses(lambda: Search(np.eye(3), aim=1e200), r"at most 1e\+150 in size; got 1e\+200")
@@ -260,9 +254,7 @@ def test_what_stands_beside_names_and_rewards_is_compared_or_said(file):
     """Features in another case of letters, units, columns that nobody uses, words alike, a hand-kept history."""
     table = pd.DataFrame({"dose": ["1 mM", "2 mM", "3 mM"], "salt": ["KCl", "kcl ", "NaCl"]}, index=list("abc"))
     one = Search(table, "gp")
-    assert one.candidates.report[-1] == (
-        "column salt: words that look alike: KCl (3 characters) and kcl (3 characters)."
-    )
+    assert one.candidates.report[-1] == "column salt: words that look alike: KCl (3 characters) and kcl (3 characters)."
     for text, words in (
         ("name,Dose ,reward\na,9,1\n", "feature 'dose' of a is 9 in the table"),
         ("name,dose,reward\na,1 uM,1\n", "feature 'dose' of a is 1 μM in the table and 1 mM in the candidates"),

@@ -194,9 +194,8 @@ def test_rules_for_features_are_counted(tmp_path):
 def hgnc(tmp_path, monkeypatch):
     """Put a small table in the place of HGNC's."""
     path = tmp_path / "hgnc.tsv.gz"
-    path.write_bytes(
-        gzip.compress(b"outdated\tapproved\nOLD1\tNEW1\nOLD2\tNEW2\nTWO\tNEW1\nTWO\tNEW2\nNEW3\tNEW1\nX\tNEW3\n")
-    )
+    table = b"outdated\tapproved\nOLD1\tNEW1\nOLD2\tNEW2\nTWO\tNEW1\nTWO\tNEW2\nNEW3\tNEW1\nX\tNEW3\n"
+    path.write_bytes(gzip.compress(table))
     monkeypatch.setattr(named_genes, "registered_table", lambda: path)
     return path
 

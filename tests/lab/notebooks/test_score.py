@@ -29,11 +29,7 @@ def record():
 def test_a_headline_has_the_mean_of_its_comparisons_with_an_interval():
     verdicts, comparisons = record()
     table = score_values(verdicts, comparisons, {"A": "a is better", "B": "b", "T": "t"})
-    assert table[["id", "convention"]].to_numpy().tolist() == [
-        ["A", "as_written"],
-        ["A", "as_coded"],
-        ["B", "as_written"],
-    ]
+    assert table[["id", "convention"]].values.tolist() == [["A", "as_written"], ["A", "as_coded"], ["B", "as_written"]]
     first = table.iloc[0]
     assert (first["short"], first["value"]) == ("a is better", pytest.approx(0.4))
     assert first["high"] - first["value"] == pytest.approx(4.302653 * 0.2 / np.sqrt(3))  # t with two degrees of freedom

@@ -26,13 +26,8 @@ def dense(kernel, noise, points, averaging, rewards, targets, weights):
 
 def some_data(seed, n=12, t=8, m=5, d=2):
     rng = np.random.default_rng(seed)
-    return (
-        rng.random((n, d)),
-        rng.random((t, n)) / n,
-        rng.standard_normal(t),
-        rng.random((m, d)),
-        rng.random((3, m)) / m,
-    )
+    points, averaging = rng.random((n, d)), rng.random((t, n)) / n
+    return points, averaging, rng.standard_normal(t), rng.random((m, d)), rng.random((3, m)) / m
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: k.family)

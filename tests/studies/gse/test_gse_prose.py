@@ -19,9 +19,8 @@ def test_what_claims_become_under_open_choices():
         assert said.format(table.loc[claim, "choices"]) in text
     assert table.loc["GSE-C1", "most"] <= 39 / 3  # the third of its cells or fewer
     none, changed = (table["confirmed"] == 0).sum(), (table["differs"] != "").sum()
-    assert (
-        f"Of {len(table)} claims {none} are confirmed under none of their choices, and {changed} change under" in text
-    )
+    said = f"Of {len(table)} claims {none} are confirmed under none of their choices, and {changed} change under"
+    assert said in text
     kinds = found[["word_then", "word"]].apply(lambda words: words.map(KINDS).fillna("open"))
     assert found.loc[kinds["word_then"] != kinds["word"], "claim"].is_unique  # "under one"
     (newly,) = found[(kinds["word_then"] == "confirmed") & (kinds["word"] == "open")].to_dict("records")

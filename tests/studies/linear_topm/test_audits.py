@@ -19,9 +19,7 @@ def policies(name):
     return {cell.series: cell.policy for cell in experiment.cells("laptop") if cell.convention == "as_written"}
 
 
-AUDITS = [
-    name for name, one in EXPERIMENTS.items() if isinstance(one, Experiment) and any(CODED in s for s in one.series)
-]
+AUDITS = [name for name, e in EXPERIMENTS.items() if isinstance(e, Experiment) and any(CODED in s for s in e.series)]
 
 
 def test_there_are_audits_of_all_three_panels_and_of_lingame():

@@ -56,9 +56,7 @@ def test_stand_ins_have_the_schema_of_the_files(name, as_it_is):
     assert 0.0 < problem.means.mean() < 1.0
 
 
-@pytest.mark.skipif(
-    not REGISTERED or not available(*lastfm.DATA_FILES), reason="the files of the follow-up are not here"
-)
+@pytest.mark.skipif(not REGISTERED or not available(*lastfm.DATA_FILES), reason="the follow-up's files are not here")
 @pytest.mark.parametrize("name", lastfm.SIZES)
 def test_real_instances_deviate_as_their_names_say(name):
     linear, true = lastfm.lastfm_instance(name, False), lastfm.lastfm_instance(name, True)

@@ -123,9 +123,7 @@ def test_the_table_of_verdicts_that_changed():
     """Its new words are those of the record, of every claim that still has a line, and so are the counts."""
     page = (ROOT / "docs" / "decisions" / "oae.md").read_text(encoding="utf-8")
     part = page.partition("## Verdicts that changed (OAE)")[2].partition("\n## ")[0]
-    lines = [
-        [cell.strip() for cell in line.strip("| ").split(" | ")] for line in part.splitlines() if line[:3] == "| C"
-    ]
+    lines = [[c.strip() for c in line.strip("| ").split(" | ")] for line in part.splitlines() if line[:3] == "| C"]
     assert len(lines) > 15
     table = pd.read_csv(VERDICTS)
     table = table[table["convention"] == "as_written"].set_index("id")

@@ -96,13 +96,11 @@ def naive_widths(x, epsilon):
 
 def naive_dimension(x, epsilon):
     """Return the length of the longest independent sequence for this epsilon, of all sequences."""
-    widths = naive_widths(x, epsilon)
+    width = naive_widths(x, epsilon)
 
     @cache
     def longest(before):
-        return max(
-            (1 + longest(before | {a}) for a in np.flatnonzero(widths(before) > epsilon * (1 + 1e-6))), default=0
-        )
+        return max((1 + longest(before | {a}) for a in np.flatnonzero(width(before) > epsilon * (1 + 1e-6))), default=0)
 
     return longest(frozenset())
 
