@@ -202,9 +202,7 @@ FRESH_DRAWS = mistaken(
 SEEDLESS = mistaken("Seedless", start=starting(lambda arms, streams: {"key": np.uint64(7)}))
 BY_PLACE = mistaken("ByPlace", start=starting(lambda _, s: {"replications": np.arange(len(s.replications))}))
 GOSSIP = mistaken("Gossip", recommend=lambda self, state: np.full((len(state.sums), 1), least_known(state)))
-HIDDEN_LIST = mistaken(
-    "HiddenList", start=starting(lambda arms, streams: {"prior": [0] * len(streams.replications)}), ask=rising
-)
+HIDDEN_LIST = mistaken("HiddenList", start=starting(lambda _, s: {"prior": [0] * len(s.replications)}), ask=rising)
 LEARNS_PADDING = mistaken("LearnsPadding", 12, 0.0, tell=counting_padding)
 FRAGILE = mistaken("Fragile", tell=fragile)
 COUNTS_REWARDS = mistaken("CountsRewards", 4, ask=by_rewards)

@@ -170,13 +170,8 @@ def test_only_cells_that_differ_after_the_line_are_skipped(tmp_path):
     """Before a notebook has said that data stand in a difference is an error, after it what agrees is compared."""
     shutil.copy(NOTEBOOKS / "conftest.py", tmp_path)
     notebook = nbformat.v4.new_notebook()
-    for source, shown in [
-        ("print(1)", "0\n"),
-        ("print('STAND-IN DATA for e: nobody has it')", None),
-        ("print(2)", "0\n"),
-        ("print(3)", "3\n"),
-        ("1 / 0", "0\n"),
-    ]:
+    before, after = ("print(1)", "0\n"), [("print(2)", "0\n"), ("print(3)", "3\n"), ("1 / 0", "0\n")]
+    for source, shown in [before, ("print('STAND-IN DATA for e: nobody has it')", None), *after]:
         outputs = [nbformat.v4.new_output("stream", text=shown)] if shown else []
         tags = {"tags": ["nbval-check-output"]} if shown else {}
         notebook.cells.append(nbformat.v4.new_code_cell(source, metadata=tags, outputs=outputs, execution_count=1))

@@ -31,10 +31,8 @@ def test_power_of_the_torques_is_the_change_of_energy():
 def test_mirror_image():
     """With all angles, rates and torques reversed, accelerations and the state after an impact are reversed."""
     for state in STATES:
-        turned, plain = (
-            mechanics.accelerations(-state, np.array([-1.0, 2.0])),
-            mechanics.accelerations(state, np.array([1.0, -2.0])),
-        )
+        turned = mechanics.accelerations(-state, np.array([-1.0, 2.0]))
+        plain = mechanics.accelerations(state, np.array([1.0, -2.0]))
         np.testing.assert_allclose(turned, -plain, atol=1e-10)
         np.testing.assert_allclose(mechanics.impact(-state)[0], -mechanics.impact(state)[0], atol=1e-10)
 
@@ -58,10 +56,8 @@ def test_impact_loses_energy_and_keeps_the_swing_foot_on_the_ground():
         state = np.concatenate([[mechanics.STEP_ANGLE, -mechanics.STEP_ANGLE, 0.3], rates])
         after, _ = mechanics.impact(state)
         np.testing.assert_array_equal(after[:3], [-mechanics.STEP_ANGLE, mechanics.STEP_ANGLE, 0.3])
-        assert (
-            0.5 * after[3:] @ mechanics.inertia(after) @ after[3:]
-            <= 0.5 * rates @ mechanics.inertia(state) @ rates + 1e-9
-        )
+        energy = 0.5 * rates @ mechanics.inertia(state) @ rates
+        assert 0.5 * after[3:] @ mechanics.inertia(after) @ after[3:] <= energy + 1e-9
 
 
 def test_known_impact():

@@ -132,11 +132,8 @@ class Damaged(Rows):
             table.loc[table["choice"] == HOLM, "word_then"] = "changed"
         if self.damage == "parts" and "convention" in table and "verdict" in table:
             words = table.set_index(["id", "convention"])["verdict"]
-            text = [
-                words.get((identity, "as_written"), word)
-                for identity, word in zip(table["id"], table["verdict"], strict=True)
-            ]
-            table["verdict"] = text
+            pairs = zip(table["id"], table["verdict"], strict=True)
+            table["verdict"] = [words.get((identity, "as_written"), word) for identity, word in pairs]
         if self.damage == "cells" and "decided_by" in table:
             table["decided_by"] = table["decided_by"].str.replace("false in", "false in 0 of 9 rounds,")
         return table
@@ -225,10 +222,8 @@ def test_counts_are_those_of_the_verdicts(rows):
     assert counted(rows, "gse text test refuted") == len(refuted)
     assert counted(rows, "gse") == mine["id"].nunique()
     assert counted(rows, "gse sentences") == mine["sentence"].nunique()
-    assert (
-        counted(rows, "gse undecided at-the-margin")
-        == mine[mine["verdict"].isin(["undecided", "at the margin"])]["id"].nunique()
-    )
+    left_open = mine[mine["verdict"].isin(["undecided", "at the margin"])]
+    assert counted(rows, "gse undecided at-the-margin") == left_open["id"].nunique()
 
 
 def test_claims_that_turn_round():

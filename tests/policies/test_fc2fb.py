@@ -45,12 +45,8 @@ def judge(policy, budget, base, delta0, bandit, replication):
 @pytest.mark.parametrize("policy", [MLinGape(**GIVEN), LinGifa(**GIVEN), MisLid(2, 0.1)], ids=lambda p: p.label)
 def test_a_naive_judge_gives_the_same_answers_after_as_many_pulls(policy):
     wrapped, answers = Fc2fb(policy, 600), []
-    rows = simulate(
-        wrapped,
-        EASY,
-        Streams(3, EASY.label, np.arange(8)),
-        metrics={"first": lambda _, best: best[:, 0] + 0.0, "second": lambda _, best: best[:, 1] + 0.0},
-    )
+    metrics = {"first": lambda _, best: best[:, 0] + 0.0, "second": lambda _, best: best[:, 1] + 0.0}
+    rows = simulate(wrapped, EASY, Streams(3, EASY.label, np.arange(8)), metrics=metrics)
     ends = set()
     for r in range(8):
         answer, pulls, stage = judge(policy, 600, 3, np.exp(-1.0), EASY, r)

@@ -58,11 +58,8 @@ WITH: dict[tuple[str, str], dict[str, Any]] = {
     for setting in ("kernel", "sigma")
 }
 WITH |= {("gp_tree", name): {"slope": 0.1} for name in ("risk_exponent", "c2", "c3", "metric_dimension")}
-WITH |= {
-    ("linear_oae", "starts"): {"first": "chosen"},
-    ("gpoo", "late_beta"): {"sigma": 1.0},
-    ("grid_search", "theta"): {"order": "upper_bound"},
-}
+WITH |= {("linear_oae", "starts"): {"first": "chosen"}, ("gpoo", "late_beta"): {"sigma": 1.0}}
+WITH |= {("grid_search", "theta"): {"order": "upper_bound"}}
 LEFT_OUT = {
     "label": "keys random numbers, and is a name",
     "device": "where networks are trained; it changes rounding, and nothing else",

@@ -99,12 +99,10 @@ def test_the_width_design_is_near_the_optimum_of_a_general_solver():
     live, weights = np.arange(8) < 5, np.empty(8)
     found = width_design(z, live, KEY, 0.0, weights)
     xi = normals(KEY, 0, 0, 256, 3)
+    sum_to_1, start = {"type": "eq", "fun": lambda w: w.sum() - 1}, np.full(8, 1 / 8)
+    settings = {"bounds": [(1e-6, 1)] * 8, "constraints": sum_to_1, "options": {"maxiter": 300}}
     judge = optimize.minimize(
-        lambda w: symmetric_width(z, z[live], np.maximum(w, 1e-9), xi, np.empty(8)),
-        np.full(8, 1 / 8),
-        bounds=[(1e-6, 1)] * 8,
-        constraints={"type": "eq", "fun": lambda w: w.sum() - 1},
-        options={"maxiter": 300},
+        lambda w: symmetric_width(z, z[live], np.maximum(w, 1e-9), xi, np.empty(8)), start, **settings
     )
     assert found <= judge.fun**2 * 1.02
     assert found == pytest.approx(symmetric_width(z, z[live], weights, xi, np.empty(8)) ** 2)

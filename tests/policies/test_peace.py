@@ -15,6 +15,7 @@ from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.streams import Streams
 from bestarm_plain import peace as page
 
+SUM_TO_1 = {"type": "eq", "fun": lambda w: w.sum() - 1}
 KEY = np.uint64(11)
 
 
@@ -47,13 +48,8 @@ def test_the_mirror_step_solves_its_problem():
         u = w / 2 + floor
         return step * gradient @ w + np.sum(u * np.log(u / base) - u + base)
 
-    judge = optimize.minimize(
-        loss,
-        weights,
-        bounds=[(0, 1)] * 5,
-        constraints={"type": "eq", "fun": lambda w: w.sum() - 1},
-        options={"ftol": 1e-14, "maxiter": 300},
-    )
+    settings = {"constraints": SUM_TO_1, "options": {"ftol": 1e-14, "maxiter": 300}}
+    judge = optimize.minimize(loss, weights, bounds=[(0, 1)] * 5, **settings)
     np.testing.assert_allclose(found, judge.x, atol=3e-3)
     assert found.sum() == pytest.approx(1.0)
 
@@ -72,13 +68,8 @@ def test_exponentiated_gradients_lower_the_width():
     uniform = np.full(10, 0.1)
     best = exponentiated_gradient(x, x[0] - x, KEY, 0, 0, 64, 200)
     first, last = (width(x, w, x[0] - x, xi, np.empty(10)) for w in (uniform, best))
-    judge = optimize.minimize(
-        lambda w: width(x, np.maximum(w, 1e-6), x[0] - x, xi, np.empty(10)),
-        uniform,
-        bounds=[(1e-6, 1)] * 10,
-        constraints={"type": "eq", "fun": lambda w: w.sum() - 1},
-        options={"maxiter": 300},
-    )
+    settings = {"bounds": [(1e-6, 1)] * 10, "constraints": SUM_TO_1, "options": {"maxiter": 300}}
+    judge = optimize.minimize(lambda w: width(x, np.maximum(w, 1e-6), x[0] - x, xi, np.empty(10)), uniform, **settings)
     assert last < 0.9 * first
     assert last < judge.fun * 1.03
 

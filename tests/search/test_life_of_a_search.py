@@ -24,10 +24,8 @@ def told(search, **rewards):
 @pytest.mark.parametrize("name", ["gp_bucb", "thompson"])
 def test_few_rewards_are_predicted_in_their_own_units(name):
     """The policy scales from five on; predictions and what is left do so from one on."""
-    few, shifted = (
-        told(Search(TABLE, name, seed=2), **{f"c{i}": a + b * i for i in range(3)})
-        for a, b in ((0.0, 1.0), (500.0, 0.1))
-    )
+    units = ((0.0, 1.0), (500.0, 0.1))
+    few, shifted = (told(Search(TABLE, name, seed=2), **{f"c{i}": a + b * i for i in range(3)}) for a, b in units)
     one, other = (s.predict()[["mean", "deviation"]].to_numpy() for s in (few, shifted))
     np.testing.assert_allclose(other, one * 0.1 + [500.0, 0.0], rtol=1e-9)
     np.testing.assert_allclose(shifted.left("10%").hits, few.left("10%").hits, atol=0.2)

@@ -330,10 +330,8 @@ def test_hidden_rows_and_columns_are_read_and_said(tmp_path):
     book.save(tmp_path / "t.xlsx")
     candidates = Candidates.of(tmp_path / "t.xlsx")
     assert list(candidates.names) == ["a", "b", "c"]
-    assert candidates.report[:2] == (
-        "t.xlsx: 1 hidden row (3) read as if shown.",
-        "t.xlsx: 2 hidden columns (3, 4) read as if shown.",
-    )
+    said = ("t.xlsx: 1 hidden row (3) read as if shown.", "t.xlsx: 2 hidden columns (3, 4) read as if shown.")
+    assert candidates.report[:2] == said
 
 
 @pytest.mark.parametrize("source", [None, {"x": [1, 2]}, [{"x": 1}], np.array([["a", 1]], dtype=object), object()])
@@ -406,8 +404,6 @@ def test_what_is_told_again_is_said():
     assert told(("c1", 1.0), ("c2", 2.0), ("c2", 2.5)) == ["c2: measured several times in the table."]
     assert told(("c1", 1.5)) == ["c1: measured before, and again now; replace=True corrects."]
     assert told(("c3", 3.0), ("c1", "not done")) == ["c1: not waiting, so that `not done` changes nothing."]
-    assert told(("c3", "failed"), ("c2", 2.0), ("c2", 2.5)) == [
-        "2 rows told before, 1 new.",
-        "c3: failed in place of 3, a correction.",
-    ]
+    said = ["2 rows told before, 1 new.", "c3: failed in place of 3, a correction."]
+    assert told(("c3", "failed"), ("c2", 2.0), ("c2", 2.5)) == said
     refuses(lambda: told(("c4", "1 ± 0.2")), r"the reward of c4 is '1 ± 0\.2'; give its error in a column of its own")

@@ -369,9 +369,8 @@ def run(fresh, *arguments, broken=(), missing=(), encoding=None) -> subprocess.C
     environment = dict(os.environ) | ({"PYTHONIOENCODING": encoding} if encoding else {})
     paths = [str(fresh.folder / "broken"), *filter(None, [environment.get("PYTHONPATH")])]
     environment["PYTHONPATH"] = os.pathsep.join(paths)
-    return subprocess.run(
-        [sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, env=environment, check=False
-    )
+    command = [sys.executable, "-c", "\n".join(lines)]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
 
 
 @pytest.mark.parametrize("how", ["broken", "missing"])

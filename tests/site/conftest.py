@@ -68,11 +68,8 @@ def visit(new_context, site):
     complaints = []
 
     def opened(path, *, width=1280, height=900, dark=False):
-        context = new_context(
-            viewport={"width": width, "height": height},
-            color_scheme="dark" if dark else "light",
-            reduced_motion="reduce",
-        )
+        viewport, scheme = {"width": width, "height": height}, "dark" if dark else "light"
+        context = new_context(viewport=viewport, color_scheme=scheme, reduced_motion="reduce")
         page = context.new_page()
         page.on("console", lambda m: complaints.append(f"{path}: {m.text}") if m.type in ("error", "warning") else None)
         page.on("pageerror", lambda e: complaints.append(f"{path}: {e}"))

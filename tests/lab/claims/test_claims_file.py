@@ -110,14 +110,8 @@ def test_optional_keys_are_refused_that_passed_in_silence():
 OURS = {"claim": "A.", "where": "here", "notebook": "01"}
 PAPER = {"sentence": "s0123456789-7", "level": "detail", "quantifier": "all"}
 ANCHOR = {**OURS, "paper": PAPER}
-C10 = {
-    "discordant": "aggregated_regret",
-    "left": "GPOO (S = 10)",
-    "right": "GPOO (S = 1)",
-    "below": 0,
-    "need": 3,
-    "cells": {"fig5": {"budget": [10, 15]}},
-}
+C10 = {"discordant": "aggregated_regret", "left": "GPOO (S = 10)", "right": "GPOO (S = 1)", "below": 0, "need": 3}
+C10 |= {"cells": {"fig5": {"budget": [10, 15]}}}
 AB = {"left": "a", "right": "b"}
 GAP = {"difference": "gap_closed", "of": "aggregated_regret", "slow": "AVE-StoOO", "fast": "GPOO (S = 10)"}
 GAP |= {"changed": "AVE-StoOO | posterior mean", "each": "series", "above": 0.5, "cells": {"ablation_f1": {}}}

@@ -29,10 +29,8 @@ def made(tmp_path_factory):
     """Return laptop and paper rows of a small experiment, with parts of a code that is called old, and of a new one."""
     store = tmp_path_factory.mktemp("store")
     parts = {p: SMALL.parts(p, SEED) for p in ("laptop", "paper")}
-    rows = {
-        "laptop": rows_of(SMALL, store),
-        "paper": rows_of(replace(SMALL, profiles={**SMALL.profiles, "laptop": Scale(8)}), store),
-    }
+    whole = replace(SMALL, profiles={**SMALL.profiles, "laptop": Scale(8)})
+    rows = {"laptop": rows_of(SMALL, store), "paper": rows_of(whole, store)}
     old = {p: with_code(parts[p], "old") for p in parts}
     new = {p: with_code(parts[p], "new") for p in parts}
     return {p: (keyed(rows[p], old[p]), old[p], keyed(rows[p], new[p]), new[p]) for p in parts}

@@ -38,14 +38,8 @@ ROWS = rows({"A": 100.0, "A | x": 80.0})
 
 def test_statistics_are_the_plain_ones_with_their_intervals():
     """Means with t, shares with Wilson, medians with quartiles, spreads and counts without an interval."""
-    kinds = {
-        "mean": ("pulls", "mean"),
-        "share": ("correct", "share"),
-        "median": ("pulls", "median"),
-        "sd": ("pulls", "standard deviation"),
-        "wins": ("correct", "count"),
-        "largest": ("pulls", 1.0),
-    }
+    kinds = {"mean": ("pulls", "mean"), "share": ("correct", "share"), "median": ("pulls", "median")}
+    kinds |= {"sd": ("pulls", "standard deviation"), "wins": ("correct", "count"), "largest": ("pulls", 1.0)}
     values = summarise(ROWS, kinds, x="budget", panel="one", profile="smoke")
     assert (list(values.columns), set(values["n"])) == (COLUMNS, {200})
     mine = ROWS[(ROWS["series"] == "A | x") & (ROWS["budget"] == 20)]

@@ -103,14 +103,9 @@ def test_the_seven_searches_and_each_open_choice_differ():
 
 
 def _rows(regrets: dict[str, list[list[float]]]) -> pd.DataFrame:
-    return pd.DataFrame(
-        [
-            {"series": s, "replication": r, "round": t, "candidate_regret": v, "by_observed_mean": 10 * v}
-            for s, runs in regrets.items()
-            for r, run in enumerate(runs)
-            for t, v in enumerate(run)
-        ]
-    )
+    rows = [(s, r, t, v) for s, runs in regrets.items() for r, run in enumerate(runs) for t, v in enumerate(run)]
+    found = pd.DataFrame(rows, columns=["series", "replication", "round", "candidate_regret"])
+    return found.assign(by_observed_mean=10 * found["candidate_regret"])
 
 
 def test_log_regret_is_the_mean_over_batches_of_the_logarithm():

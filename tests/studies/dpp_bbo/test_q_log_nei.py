@@ -16,9 +16,7 @@ from bestarm.simulate import simulate
 from bestarm.streams import Streams
 from bestarm_lab.metrics import simple_regret
 
-needs_botorch = pytest.mark.skipif(
-    find_spec("botorch") is None, reason="BoTorch is not installed; pip install botorch runs these tests"
-)
+needs_botorch = pytest.mark.skipif(find_spec("botorch") is None, reason="BoTorch is not installed: pip install botorch")
 POLICY = QLogNEI("qLogNEI", batch=3, rounds=2)
 few = partial(hills, n=3, n_arms=40, sigma=0.02)
 
@@ -71,12 +69,8 @@ def test_failed_evaluations():
 @needs_botorch
 def test_the_search_finds_the_best_arm():
     """After one random arm and five batches of four among 100 arms, the median regret is below 0.02."""
-    rows = simulate(
-        QLogNEI("qLogNEI", 4, 5),
-        few(n=5, n_arms=100),
-        Streams.first(5, instance="hills"),
-        metrics={"regret": simple_regret},
-    )
+    policy, problem, streams = QLogNEI("qLogNEI", 4, 5), few(n=5, n_arms=100), Streams.first(5, instance="hills")
+    rows = simulate(policy, problem, streams, metrics={"regret": simple_regret})
     assert (rows["pulls"] == 21).all()
     assert rows["regret"].median() < 0.02
 

@@ -23,10 +23,8 @@ from bestarm_studies.gpoo.trees import draw_tree, growth_rows, nodes_of, tree_ro
 from bestarm_studies.gpoo.values import function_values
 
 PROBLEM = partial(reward_function, name="f2")
-SEARCHES = {
-    "GPOO (S = 1)": (Gpoo("GPOO", 20), PROBLEM),
-    "GPOO (S = 10)": (Gpoo("GPOO", 20), partial(PROBLEM, n_representatives=10)),
-}
+GPOO = Gpoo("GPOO", 20)
+SEARCHES = {"GPOO (S = 1)": (GPOO, PROBLEM), "GPOO (S = 10)": (GPOO, partial(PROBLEM, n_representatives=10))}
 
 
 @pytest.fixture(scope="module")

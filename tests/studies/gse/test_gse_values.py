@@ -208,10 +208,8 @@ def cell(shares: dict[str, float], n: int = 100) -> gaps.Cell:
 
 def test_gap_and_what_closes_it_are_means_over_cells():
     """A gap of 0.4 and of 0.2; the change closes 0.2 of the one and opens the other by 0.1."""
-    cells = [
-        cell({"rival": 0.8, "A": 0.4, "A | better": 0.6, "A | there": 0.4}),
-        cell({"rival": 0.7, "A": 0.5, "A | better": 0.4}),
-    ]
+    shares = {"rival": 0.8, "A": 0.4, "A | better": 0.6, "A | there": 0.4}
+    cells = [cell(shares), cell({"rival": 0.7, "A": 0.5, "A | better": 0.4})]
     changes = {"better": "A | better", "not everywhere": "A | there"}
     values = gaps.gap_values({"both": cells, "none": []}, {"A": "A"}, changes, "smoke")
     assert values.set_index(["panel", "series", "statistic"])["value"].to_dict() == pytest.approx(

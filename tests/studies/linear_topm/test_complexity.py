@@ -200,12 +200,8 @@ def fraction_of_instances(ratios, sigma):
 @pytest.fixture(scope="module")
 def ratios():
     """Compare the constants on 1000 instances of three cells of Table 4, two with fewer features than arms."""
-    return complexity.complexity_ratios(
-        [complexity.Cell(10, 4, 5), complexity.Cell(10, 4, 10), complexity.Cell(20, 7, 10)],
-        l1_designs,
-        n_instances=1000,
-        seed=2021,
-    )
+    cells = [complexity.Cell(10, 4, 5), complexity.Cell(10, 4, 10), complexity.Cell(20, 7, 10)]
+    return complexity.complexity_ratios(cells, l1_designs, n_instances=1000, seed=2021)
 
 
 @pytest.mark.parametrize(

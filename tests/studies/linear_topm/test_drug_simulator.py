@@ -1,5 +1,7 @@
 """The drug simulator and its parts: masking, scores, binarisation, characteristic direction, stand-in data."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -207,14 +209,8 @@ def test_a_network_without_fixed_point_has_no_reward():
 def test_runs_are_named_by_patient_and_drug():
     """Another patient or drug, or more runs, changes no reward."""
     simulator = stand_in_drug_data(1).simulator()
-    fewer = DrugSimulator(
-        simulator.label,
-        simulator.network,
-        simulator.phenotypes[:2],
-        simulator.signatures[3:5],
-        simulator.target,
-        simulator.drugs[3:5],
-    )
+    some = {"signatures": simulator.signatures[3:5], "drugs": simulator.drugs[3:5]}
+    fewer = replace(simulator, phenotypes=simulator.phenotypes[:2], **some)
     np.testing.assert_array_equal(fewer.rewards(Streams.first(2)), simulator.rewards(Streams.first(4))[:2, :2, 3:5])
 
 

@@ -219,14 +219,11 @@ def test_the_ellipsoid_contains_the_best_function():
 def test_a_sequential_batch_never_asks_a_direction_twice():
     """Clones: every arm of a batch is a copy of another unit vector; vanilla takes one vector only."""
     law = CloneArms(8, 16)
-    for policy, directions in (
-        (LinearSeq("Seq", 4, 2, first="chosen"), 4),
-        (LinearLogDet("LogDet", 4, 2, first="chosen"), 4),
-        (LinearDiverse("DvD", 4, 2, first="chosen"), 4),
-        (LinearOae("OAE", 4, 2, first="chosen"), 1),
-    ):
+    kinds = ((LinearSeq, "Seq", 4), (LinearLogDet, "LogDet", 4), (LinearDiverse, "DvD", 4), (LinearOae, "OAE", 1))
+    for kind, label, directions in kinds:
+        policy = kind(label, 4, 2, first="chosen")
         state, _, _ = at_round(policy, law, 0)
-        assert [len(set(row)) for row in policy.ask(state).arms // 16] == [directions] * len(ROWS), policy.label
+        assert [len(set(row)) for row in policy.ask(state).arms // 16] == [directions] * len(ROWS), label
 
 
 def test_a_sequential_batch_is_vanilla_with_virtual_labels():
