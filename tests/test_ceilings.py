@@ -10,7 +10,7 @@ CEILINGS = {  # lines of Python, or of YAML
     "src/bestarm_objectives/**/*.py": 2730,
     "src/bestarm_plain/**/*.py": 1940,
     "src/bestarm_studies/**/*.py": 18_800,
-    "tests/**/*.py": 35_130,
+    "tests/**/*.py": 34_500,
     "src/bestarm_studies/**/*.yaml": 7050,
 }
 WORDS_OF_DECISIONS = 15_000

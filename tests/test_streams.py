@@ -59,18 +59,12 @@ def test_normal_draws_are_standard_normal_along_every_counter(vary):
 
 
 @pytest.mark.parametrize(
-    "other",
-    [
-        (Streams.first(1, seed=1, instance="a"), "noise"),
-        (Streams.first(1, seed=0, instance="b"), "noise"),
-        (Streams.first(1, seed=0, instance="a"), "LUCB"),
-        (Streams.first(1, seed=0, instance=""), "a"),
-    ],
+    ("seed", "instance", "purpose"), [(1, "a", "noise"), (0, "b", "noise"), (0, "a", "LUCB"), (0, "", "a")]
 )
-def test_seed_instance_and_purpose_each_give_other_numbers(other):
+def test_seed_instance_and_purpose_each_give_other_numbers(seed, instance, purpose):
     """No value is shared and the correlation is that of independent draws."""
     first = draws(standard_normal, Streams.first(1, seed=0, instance="a"), "noise")
-    second = draws(standard_normal, *other)
+    second = draws(standard_normal, Streams.first(1, seed=seed, instance=instance), purpose)
     assert not (first == second).any()
     assert abs(np.mean(first * second)) < 4 / np.sqrt(N_DRAWS)
 

@@ -157,16 +157,11 @@ def direct(features: np.ndarray, rho: float, pulls: np.ndarray, sums: np.ndarray
     return features @ inverse @ features.T, features @ (inverse @ (features.T @ sums))
 
 
-@pytest.mark.parametrize(
-    "problem",
-    [
-        classic_instance(4, 2, np.pi / 6),
-        classic_instance(3, 1, 0.1),
-        published_random_instance(),
-        random_instance(3, 10, 71),
-    ],
-    ids=lambda problem: problem.label,
-)
+CLASSIC = classic_instance(4, 2, np.pi / 6), classic_instance(3, 1, 0.1)
+PROBLEMS = (*CLASSIC, published_random_instance(), random_instance(3, 10, 71))
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.label)
 @pytest.mark.parametrize("rho", [1.0, PAPER_REGULARISER])
 def test_recursion_in_arm_space_stays_with_the_direct_solution(problem, rho):
     """After 10^4 pulls: Gram matrix and means to 1e-9; variances of differences to 1e-6 of themselves.

@@ -52,26 +52,18 @@ def test_the_xy_design_is_within_its_tolerance_of_a_general_solver(seed):
     directions, weights = pairs(z[:5]), np.empty(9)
     found = xy_design(z, directions, weights)
 
-    def largest(w):
-        return np.einsum("vi,ij,vj->v", directions, np.linalg.inv((z.T * w) @ z), directions).max()
+    def variances(w):
+        return np.einsum("vi,ij,vj->v", directions, np.linalg.inv((z.T * w) @ z), directions)
 
-    assert (found, weights.sum()) == (pytest.approx(largest(weights)), pytest.approx(1.0))
+    assert (found, weights.sum()) == (pytest.approx(variances(weights).max()), pytest.approx(1.0))
     # the epigraph form: the least t with every variance at most t
-    judge = optimize.minimize(
-        lambda v: v[9],
-        np.append(np.full(9, 1 / 9), largest(np.full(9, 1 / 9))),
-        bounds=[(1e-6, 1)] * 9 + [(0, None)],
-        constraints=[
-            {"type": "eq", "fun": lambda v: v[:9].sum() - 1},
-            {
-                "type": "ineq",
-                "fun": lambda v: (
-                    v[9] - np.einsum("vi,ij,vj->v", directions, np.linalg.inv((z.T * v[:9]) @ z), directions)
-                ),
-            },
-        ],
-        options={"maxiter": 500},
-    )
+    start = np.append(np.full(9, 1 / 9), variances(np.full(9, 1 / 9)).max())
+    rules = [
+        {"type": "eq", "fun": lambda v: v[:9].sum() - 1},
+        {"type": "ineq", "fun": lambda v: v[9] - variances(v[:9])},
+    ]
+    bounds, options = [(1e-6, 1)] * 9 + [(0, None)], {"maxiter": 500}
+    judge = optimize.minimize(lambda v: v[9], start, bounds=bounds, constraints=rules, options=options)
     assert judge.success
     assert judge.fun * 0.999 <= found <= judge.fun * 1.021
 

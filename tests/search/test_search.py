@@ -1,6 +1,7 @@
 """A search with tables: names go in and come out, files of a laboratory come back as they are, mistakes are named."""
 
 import io
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -159,19 +160,10 @@ def test_a_policy_with_its_own_order_is_told_what_it_asked(change, message):
     refuses(lambda: search.tell(change(table)), message)
     search.tell(table)
     refuses(lambda: search.tell(table), "these rewards were told already; ask for the next ones first")
-    for call in (
-        lambda: search.ask(3),
-        lambda: search.ask(pending=[]),
-        search.predict,
-        search.why,
-        search.check,
-        search.not_done,
-        lambda: search.exclude(["gene 0"]),
-        lambda: search.restore(["gene 0"]),
-        lambda: search.add_candidates(CANDIDATES),
-        lambda: search.states,
-        lambda: search.tell(table, replace=True),
-    ):
+    alone = (search.predict, search.why, search.check, search.not_done, lambda: search.states)
+    asked = (partial(search.ask, 3), partial(search.ask, pending=[]), partial(search.tell, table, replace=True))
+    named = (partial(call, ["gene 0"]) for call in (search.exclude, search.restore))
+    for call in (*alone, *asked, *named, partial(search.add_candidates, CANDIDATES)):
         refuses(call, r"^GSE-Lin.* is sequential: it must be told .*, and .*\.$")
     refuses(lambda: search.with_policy("gp"), "is sequential: .* and keeps its policy")
 

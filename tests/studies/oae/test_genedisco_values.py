@@ -14,18 +14,10 @@ def rows_of(series=SERIES, screens=("IFNg", "NK"), convention="as_written", n=3)
     """Hit ratios that are 0.01 times the place of a series, plus a thousandth for each run, in three records."""
     lines = [
         {
-            "convention": convention,
-            "series": name,
-            "name": screen,
-            "replication": run,
-            "round": number,
-            "pulls": 16 * number,
-            "hit_ratio": (number / 50) * (0.01 * (place + 1) + 0.001 * run),
-            "recall_one_split": 0.5,
-            "recall_two_splits": (number / 50) * 0.004,
-            "precision": 0.25,
+            **{"convention": convention, "series": name, "name": screen, "replication": run, "round": number},
+            **{"pulls": 16 * number, "hit_ratio": (number / 50) * (0.01 * (place + 1) + 0.001 * run), "data": "real"},
+            **{"recall_one_split": 0.5, "recall_two_splits": (number / 50) * 0.004, "precision": 0.25},
             "recall_rising": 0.125,
-            "data": "real",
         }
         for place, name in enumerate(series)
         for screen in screens
