@@ -38,11 +38,14 @@ def kills(request) -> int:
 
 @pytest.fixture(autouse=True)
 def style(request):
-    """Draw in the project's style where figures are tested, whichever test comes first, and close what was drawn."""
+    """Draw in the project's style where figures are tested, elsewhere in Matplotlib's, whichever test comes first."""
     if drawn := {"studies", "figures"} & set(request.path.relative_to(Path(__file__).parent).parts):
         from bestarm_lab.figures.styles import use_style
 
         use_style()
+    elif getattr(request.config, "styled", False):
+        sys.modules["matplotlib"].rcdefaults()
+    request.config.styled = bool(drawn)
     yield
     if drawn:
         sys.modules["matplotlib.pyplot"].close("all")

@@ -1,7 +1,6 @@
 """Kernels of tested notebooks, forked from one process that has imported what they import: ``-p tests.forked_kernels``.
 
-Each still is a process of its own, which starts in a tenth of a second, not in three. Elsewhere than on Linux kernels
-start as usual.
+Each still is a process of its own. Elsewhere than on Linux kernels start as usual.
 """
 
 import multiprocessing
@@ -11,9 +10,7 @@ import sys
 from jupyter_client.provisioning import LocalProvisioner
 
 
-class Kernel:
-    """What a provisioner asks of a process, for one of `multiprocessing`."""
-
+class Kernel:  # what a provisioner asks of a process, for one of `multiprocessing`
     stdin = stdout = stderr = None
 
     def __init__(self, process):
