@@ -114,7 +114,7 @@ class Candidates:
         if array.ndim < 2:
             remedy = "for one feature write np.reshape(numbers, (-1, 1))"
             raise ValueError(f"candidates must have shape (n_arms, n_features), got {array.shape}; {remedy}.")
-        arms = source if isinstance(source, Arms) else Arms(source)
+        arms = source if isinstance(source, Arms) else Arms(array)
         if arms.features.ndim == 3:
             raise ValueError("a Search is one experiment: features must have shape (n_arms, n_features); give one set.")
         labels = [str(i) for i in range(arms.n_arms)] if names is None else names

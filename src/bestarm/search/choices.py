@@ -35,6 +35,11 @@ def _linear(*, batch: int, rounds: int, omega: float = 1.0, ridge: float = 1.0, 
     return EllipsoidOae("linear OAE", batch, rounds, omega=omega, ridge=ridge, starts=starts)
 
 
+def _model(family: Family, ard: bool, noise: float, steps: int) -> SmoothGP:
+    """Return a Gaussian process; ``noise`` is the centre of the logarithm of its variance, whose prior is wide."""
+    return SmoothGP(family=family, ard=ard, noise_prior=(noise, 2.0), steps=steps)
+
+
 def _gaussian(
     *,
     batch: int,
@@ -42,11 +47,10 @@ def _gaussian(
     beta: float = 1.0,  # by the rule in docs/what_to_use.md
     family: Family = "matern52",
     ard: bool = True,
-    noise: float = -8.0,  # centre of the logarithm of its variance, whose prior is wide
+    noise: float = -8.0,
     steps: int = 50,
 ) -> PoolGaussian:
-    model = SmoothGP(family=family, ard=ard, noise_prior=(noise, 2.0), steps=steps)
-    return PoolGaussian("GP", batch, rounds, beta=beta, model=model)
+    return PoolGaussian("GP", batch, rounds, beta=beta, model=_model(family, ard, noise, steps))
 
 
 def _hits(
@@ -60,7 +64,7 @@ def _hits(
     noise: float = -8.0,
     steps: int = 50,
 ) -> PoolGaussian:
-    model = SmoothGP(family=family, ard=ard, noise_prior=(noise, 2.0), steps=steps)
+    model = _model(family, ard, noise, steps)
     return PoolGaussian(
         "probability of a hit", batch, rounds, score_by="hits", share=share, threshold=threshold, model=model
     )
@@ -190,8 +194,10 @@ class Choice:
 
 def checked_policy(policy: Any, settings: Mapping[str, Any]) -> Any:
     """Return a `Choice` of a policy by its name, or the policy of a constructor."""
-    if policy is None or isinstance(policy, str):
-        return Choice(DEFAULT if policy is None else policy, settings)
+    if policy is None:
+        policy = DEFAULT
+    if isinstance(policy, str):
+        return Choice(policy, settings)
     if settings:
         raise ValueError(f"there is no setting {next(iter(settings))!r}; settings are for a policy by its name.")
     if isinstance(policy, Choice):

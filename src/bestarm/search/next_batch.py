@@ -184,8 +184,8 @@ def replayed_state(
     if cache.key != key or marks[: len(cache.told)] != cache.told or cache.room < needed:
         wide = needed + needed // 2 if cache.key == key else needed
         wide = needed if len(features) < needed else min(wide, max(needed, min(len(features), MOST_KNOWN)))
-        begin, streams = plan.choice.search, Streams.first(1, seed=plan.seed)
-        state = with_memory(plan.choice.name, lambda: begin(1, wide).start(Arms(features), streams))
+        streams = Streams.first(1, seed=plan.seed)
+        state = with_memory(plan.choice.name, lambda: plan.choice.search(1, wide).start(Arms(features), streams))
         cache.key, cache.told, cache.state, cache.room = key, [], state, wide
     policy = plan.choice.search(min(plan.batch, NETWORKS_AT_ONCE) if plan.by_networks else plan.batch, 10**9)
     cache.key = None  # what is interrupted in the middle of a telling is of no use

@@ -257,7 +257,8 @@ class Search:
                 if size is not None or pending is not None:
                     raise self._refusal("decides itself how much it asks for; write ask()")
                 return self._sequential.ask()
-            check_whole("size", 1 if size is None else size, 1)
+            if size is not None:
+                check_whole("size", size, 1)
             if pending is not None:
                 self._status.set_pending(names_in(pending, "pending", self._candidates.place))
             elif size is None and +self._status.waiting:
