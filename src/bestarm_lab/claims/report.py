@@ -39,8 +39,7 @@ def explain(identity: str, *, anew: bool = False) -> str:
     if "caveat" in claim:
         lines.append(f"Caveat: {' '.join(claim['caveat'].split())}")
     if because := claim.get("because"):
-        why = UNKNOWN if because == "unknown" else reason(name, claim["notebook"], because)
-        lines.append(f"Why: {why}")
+        lines.append(f"Why: {UNKNOWN if because == 'unknown' else reason(name, claim['notebook'], because)}")
     tables = [RESULTS / name / f"{table}.csv" for table in ("verdicts", "comparisons")]
     if not tables[0].is_file():
         return "\n".join([*lines, "", f"No verdict is committed; make it by: bestarm rows {name}"])

@@ -252,11 +252,10 @@ def _there(part: Part, quantity: Quantity, choice: OpenChoice, own: Rows, then: 
 
 
 def _series(part: Part, experiment: str, where: Mapping[str, Any], quantity: Quantity, rows: Rows) -> dict[str, Any]:
-    found = {}
-    for place, (experiments, settings) in part.places(experiment, where).items():
-        cells = [quantity.select(rows[name], settings) for name in experiments]
-        found[place] = {name for cell in cells for name in cell["series"].unique()}
-    return found
+    return {
+        place: {series for name in experiments for series in quantity.select(rows[name], settings)["series"].unique()}
+        for place, (experiments, settings) in part.places(experiment, where).items()
+    }
 
 
 def _has(side: Side | None, before: Collection[str], after: Collection[str]) -> bool:

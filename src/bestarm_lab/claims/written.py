@@ -1,6 +1,7 @@
 """A claim as its ledger writes it: what it takes from others, and its test under each convention, as yet unread."""
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from bestarm_lab.claims.layout import LAYOUT
@@ -8,6 +9,7 @@ from bestarm_lab.claims.verdicts import CONVENTIONS
 from bestarm_lab.study_packages import files_of, read_file
 from bestarm_lab.yaml_keys import of_type, refuse_unknown
 
+_ledger = cache(read_file)  # once for all claims of a study, as `claim_ids`
 KIND_WORDS = ("difference", "ratio", "share", "discordant", "mostly", "rank", "slope", "spread")
 # every word of the grammar that is no kind: a key that is one of these is no slip, wherever it stands
 WORDS = (
@@ -20,7 +22,7 @@ def written_claim(study: str, identity: str) -> dict[str, Any]:
     """Return a claim of a study as written, with its ``notebook``, and the names of groups in its test replaced."""
     shared: Mapping[str, Any] = {}
     for notebook, file in files_of(study, "claims.yaml"):
-        ledger = read_file(study, file)
+        ledger = _ledger(study, file)
         groups = {**shared, **ledger.get("groups", {})}
         if identity in ledger.get("claims", {}):
             entry = whole_entry(identity, ledger["claims"], f"{study}/{file}")

@@ -42,7 +42,7 @@ def test_every_claim_is_of_a_sentence_of_its_paper(name):
     file = data_mirror().parent / "papers" / "text" / f"{name.replace('_', '-')}.txt"
     if not file.is_file():
         pytest.skip("the text of the paper is not here")
-    text, lengths = file.read_text(encoding="utf-8"), {int(claim.sentence.partition("-")[2]) for claim in claims}
-    known = {mark for n in lengths for mark in by_fingerprint(text, n)}
+    words, lengths = words_of(file.read_text(encoding="utf-8")), {int(c.sentence.partition("-")[2]) for c in claims}
+    known = {f"s{_hash(words[i : i + n])}-{n}" for n in lengths for i in range(len(words) - n + 1)}
     absent = {claim.id for claim in claims if claim.sentence not in known}
     assert not absent, f"no sentence of {file.name} has the fingerprint of {', '.join(sorted(absent))}"
