@@ -36,14 +36,13 @@ $(VENV)/ready: locks/requirements.lock locks/torch.lock pyproject.toml
 repro: setup
 	@$(RUN) bestarm repro $(STUDY) --profile $(PROFILE)
 
-# One worker more than two cores, since some tests wait for the processes that they start.
 test: setup
-	$(RUN) python -m pytest -p no:nbval -n 3 --dist worksteal --durations=20
+	$(RUN) python -m pytest -p no:nbval -n 2 --dist worksteal --durations=20
 	$(RUN) $(NOTEBOOKS) --durations=20 notebooks
 
 # Whatever reads data files or shows them, where none can be had: committed rows, tables and outputs must do.
 test-without-data: setup
-	$(WITHOUT) python -m pytest -p no:nbval -n 3 --dist worksteal tests/studies tests/objectives tests/lab/datasets tests/lab/test_missing_data.py
+	$(WITHOUT) python -m pytest -p no:nbval -n 2 --dist worksteal tests/studies tests/objectives tests/lab/datasets tests/lab/test_missing_data.py
 	$(WITHOUT) $(NOTEBOOKS) notebooks
 
 # Tests of the library alone, in an environment with bestarm[networks], pytest and hypothesis, such as that of an unpacked
