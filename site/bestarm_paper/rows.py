@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from bestarm_lab.paths import ROOT
-from bestarm_lab.quoted import only_line, read_table
+from bestarm_lab.quoted import narrowed, read_table
 from bestarm_lab.study import load_study
 from bestarm_lab.yaml_keys import nearest, refuse_unknown
 
@@ -62,7 +62,10 @@ class Rows:
             key: float(value) if pd.api.types.is_numeric_dtype(table[key]) and value else value
             for key, value in line.items()
         }
-        return only_line(table, name, wanted)
+        found = narrowed(table, name, wanted)
+        if len(found) != 1:
+            raise ValueError(f"{name}: {len(found)} lines of {wanted}; name the values of one line only.")
+        return found.iloc[0]
 
     @cached_property
     def verdicts(self) -> pd.DataFrame:

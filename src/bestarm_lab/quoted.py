@@ -89,14 +89,6 @@ def narrowed(table: pd.DataFrame, name: str, line: Mapping[str, Any]) -> pd.Data
     return table
 
 
-def only_line(table: pd.DataFrame, name: str, line: Mapping[str, Any]) -> pd.Series:
-    """Return the only line of a table that has these values, see `narrowed`; none or several are refused."""
-    table = narrowed(table, name, line)
-    if len(table) != 1:
-        raise ValueError(f"{name}: {len(table)} lines of {dict(line)}; name the values of one line only.")
-    return table.iloc[0]
-
-
 def merged(shared: Query, query: Query) -> dict[str, Any]:
     """Return a query with what others share, except a reduction where it has its own, and what it says is null."""
     own = any(key in REDUCTIONS for key in query)

@@ -48,7 +48,8 @@ def read_file(name: str, file: str) -> Any:
 @cache
 def claim_ids(name: str) -> list[str]:
     """Return the names of a study's claims, without loading the study or reading its files as YAML."""
-    texts = [files(package_of(name)).joinpath(file).read_text("utf-8") for _, file in files_of(name, "claims.yaml")]
+    folder = files(package_of(name))
+    texts = [folder.joinpath(file).read_text(encoding="utf-8") for _, file in files_of(name, "claims.yaml")]
     return [i for text in texts for i in re.findall(r"^  (\S+):$", f"\n{text}".partition("\nclaims:")[2], re.MULTILINE)]
 
 

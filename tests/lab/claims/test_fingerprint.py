@@ -11,19 +11,18 @@ from bestarm_lab.study_packages import study_names
 TEXT = "Nothing here. The first arm\nis the BEST one, by 0.5! Nor there."
 
 
-def by_fingerprint(text: str, n: int) -> dict[str, str]:
-    """Return all runs of n words of a text by their fingerprints."""
-    words = words_of(text)
+def by_fingerprint(words: list[str], n: int) -> dict[str, list[str]]:
+    """Return all runs of n of a text's words by their fingerprints."""
     runs = (words[start : start + n] for start in range(len(words) - n + 1))
-    return {f"s{_hash(run)}-{n}": " ".join(run) for run in runs}
+    return {f"s{_hash(run)}-{n}": run for run in runs}
 
 
 def test_capitals_punctuation_and_lines_do_not_matter():
     mark = fingerprint("The first arm is the best one, by 0.5.")
     assert mark == fingerprint("the first arm -- is the best one by 0.5")
     assert mark.endswith("-10")
-    assert by_fingerprint(TEXT, 10)[mark] == "the first arm is the best one by 0 5"
-    assert fingerprint("The first arm is the worst one.") not in by_fingerprint(TEXT, 7)
+    assert " ".join(by_fingerprint(words_of(TEXT), 10)[mark]) == "the first arm is the best one by 0 5"
+    assert fingerprint("The first arm is the worst one.") not in by_fingerprint(words_of(TEXT), 7)
     assert words_of("naïve λ_1") == ["naïve", "λ", "1"]
 
 
@@ -43,6 +42,6 @@ def test_every_claim_is_of_a_sentence_of_its_paper(name):
     if not file.is_file():
         pytest.skip("the text of the paper is not here")
     words, lengths = words_of(file.read_text(encoding="utf-8")), {int(c.sentence.partition("-")[2]) for c in claims}
-    known = {f"s{_hash(words[i : i + n])}-{n}" for n in lengths for i in range(len(words) - n + 1)}
+    known = {mark for n in lengths for mark in by_fingerprint(words, n)}
     absent = {claim.id for claim in claims if claim.sentence not in known}
     assert not absent, f"no sentence of {file.name} has the fingerprint of {', '.join(sorted(absent))}"
