@@ -1,7 +1,7 @@
 """Three public screens and three public pools with their protocols, and the file of runs on them.
 
 FOLDER of the commands holds ``screens-hits`` (score and hits of IL2, IFNg, Carnevale), ``materials-pools`` (Crossed
-barrel, AutoAM, AgNP) and ``depmap`` (descriptors of genes).
+barrel, AutoAM, AgNP), ``depmap`` (descriptors of genes) and ``genedisco`` (two more screens, NK and SARS-CoV-2).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from bestarm.interface import BoolArray, FloatArray, IntArray
 from bestarm.search.candidates import Candidates
 
 SCREENS = {"IL2": "IL2", "IFNg": "IFNG", "Carnevale": "Carnevale22_Adenosine"}
+OTHER_SCREENS = {"NK": "nk", "SARS-CoV-2": "sarscov2"}  # on which `Search.left` alone was tried
 POOLS = {  # file, sign of what is maximised, evaluations
     "Crossed barrel": ("Crossed barrel_dataset.csv", 1.0, 100),
     "AutoAM": ("AutoAM_dataset.csv", 1.0, 50),
@@ -60,15 +61,22 @@ def screen(folder: Path, name: str) -> Case:
     file = np.load(folder / "depmap" / "depmap26q1_group_gene_effect.npz", allow_pickle=False)
     symbols = [str(s) for s in file["genes"]]
     descriptors = pd.DataFrame(np.hstack([file["mean_in_group"], file["hedges_g"]]), index=symbols)
-    table = pd.read_csv(folder / "screens-hits" / f"ground_truth_{SCREENS[name]}.csv")
-    table = table.groupby("Gene", sort=True)["Score"].mean()
+    if name in SCREENS:
+        table = pd.read_csv(folder / "screens-hits" / f"ground_truth_{SCREENS[name]}.csv")
+        table = table.groupby("Gene", sort=True)["Score"].mean()
+    else:
+        table = pd.read_csv(folder / "genedisco" / "targets_four_screens.tsv.gz", sep="\t")
+        table = table.groupby("gene_current", sort=True)[OTHER_SCREENS[name]].mean().dropna()
     features = descriptors[~descriptors.index.duplicated()].reindex(table.index)
     features.columns = [f"x{j}" for j in range(features.shape[1])]
     features = features.astype(np.float64)
     features = features.fillna(features.mean())  # a gene without any is refused by a search
-    hits = np.isin(table.index, np.load(folder / "screens-hits" / f"topmovers_{SCREENS[name]}.npy", allow_pickle=False))
-    scores = Candidates.of(features).scores()
-    return Case(name, scores, np.abs(table.to_numpy(dtype=np.float64)), hits, (128,) * 5)
+    rewards = np.abs(table.to_numpy(dtype=np.float64))
+    hits = rewards >= np.quantile(rewards, 0.95)
+    if name in SCREENS:
+        movers = np.load(folder / "screens-hits" / f"topmovers_{SCREENS[name]}.npy", allow_pickle=False)
+        hits = np.isin(table.index, movers)
+    return Case(name, Candidates.of(features).scores(), rewards, hits, (128,) * 5)
 
 
 def pool(folder: Path, name: str) -> Case:

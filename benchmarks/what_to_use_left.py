@@ -1,8 +1,9 @@
 """What `Search.left` says against what is there: ``python -m benchmarks.what_to_use_left --data FOLDER``.
 
-Searches by ``gp`` on the pools and screens of ``docs/what_to_use.md``, asked after each fifth of the measurements how
-many of the best 5% (as a share, and as a reward from which on) are left, and whether the best was measured. Lines are
-appended to a CSV file, and what is there already is not run again; the table of the page is printed.
+Searches by ``gp`` on the pools and screens of ``docs/what_to_use.md`` and on two more screens, asked after each fifth
+of the measurements how many of the best 5% (as a share, and as a reward from which on) are left, and whether the best
+was measured. Lines are appended to a CSV file, and what is there already is not run again; the table of the page is
+printed.
 """
 
 # ruff: noqa: E402  (the number of threads is read when NumPy is imported)
@@ -19,7 +20,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from benchmarks.what_to_use_cases import POOLS, SCREENS, Case, case_of
+from benchmarks.what_to_use_cases import OTHER_SCREENS, POOLS, SCREENS, Case, case_of
 from bestarm import Search
 from bestarm_lab.notebooks.section import markdown_table
 
@@ -78,7 +79,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--out", type=Path, default=Path("benchmarks/what_to_use_left.csv"))
     parser.add_argument("--runs", type=int, default=20)
-    parser.add_argument("--only", nargs="*", default=[*POOLS, *SCREENS])
+    parser.add_argument("--only", nargs="*", default=[*POOLS, *SCREENS, *OTHER_SCREENS])
     given = parser.parse_args()
     for name in given.only:
         case = case_of(given.data, name)

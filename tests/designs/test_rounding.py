@@ -273,11 +273,9 @@ def test_draws_belong_to_the_replication_and_the_time():
     key, rows, live = streams.key("uniform"), streams.replications, np.ones((50, 9), dtype=bool)
     weights, budget = np.full((50, 9), 1 / 9), np.full(50, 13)
     for allocate in (
-        lambda rows, time, key: uniform_counts(live[: len(rows)], budget[: len(rows)], key, rows, time),
-        lambda rows, time, key: round_design(
-            weights[: len(rows)], budget[: len(rows)], "apportionment", key, rows, time
-        ),
-        lambda rows, time, key: round_design(weights[: len(rows)], budget[: len(rows)], "multinomial", key, rows, time),
+        lambda rows, t, key: uniform_counts(live[: len(rows)], budget[: len(rows)], key, rows, t),
+        lambda rows, t, key: round_design(weights[: len(rows)], budget[: len(rows)], "apportionment", key, rows, t),
+        lambda rows, t, key: round_design(weights[: len(rows)], budget[: len(rows)], "multinomial", key, rows, t),
     ):
         together = allocate(rows, 1, key)
         np.testing.assert_array_equal(allocate(rows[30:33], 1, key), together[30:33])

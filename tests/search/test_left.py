@@ -83,6 +83,18 @@ def test_the_tail_of_few_errors_is_uncertain_in_each_draw(monkeypatch):
     assert counts.std() / 5000 == pytest.approx((0.05 * 0.95 / 100) ** 0.5, rel=0.15)
 
 
+def test_errors_of_a_random_first_batch_alone_count(monkeypatch):
+    """Not those of a later batch."""
+    marked, choose = [], any_size.PoolGaussian.measured_at_random
+    monkeypatch.setattr(any_size.PoolGaussian, "measured_at_random", lambda *a: marked.append(choose(*a)) or marked[-1])
+    search = Search(np.random.default_rng(3).uniform(size=(2000, 3)), "gp", seed=3)
+    search.exclude(search.candidates.names[:40])
+    for number, size in enumerate((70, 30)):
+        search.tell(search.ask(size).assign(reward=lambda table: table["x0"]))
+        search.left()
+        assert marked[number].tolist() == [True] * 70 + [False] * 30 * number
+
+
 def test_among_noise_nobody_knows_whether_the_best_was_measured():
     rng = np.random.default_rng(3)
     search = Search(rng.uniform(size=(200, 3)), "gp")
@@ -98,9 +110,7 @@ def test_rewards_larger_than_any_seen_are_not_known_until_nothing_is_left(aim):
     search, y = begun(aim=aim)
     edge, step = (y[:20].max(), 0.001) if aim == "max" else (y[:20].min(), -0.001)
     assert search.left(edge).found == 1.0
-    assert str(search.left(edge + step)).startswith(
-        f"not known: no result reaches {edge + step:g} yet; left('5%') tells"
-    )
+    assert str(search.left(edge + step)).startswith(f"not known: no result reaches {edge + step:g} yet; left('5%') ")
     search.exclude([f"c{i}" for i in range(20, 80)])
     assert (search.left(edge + step).hits, search.left(edge + step).best) == (0.0, 1.0)
 

@@ -17,10 +17,11 @@ from numpy.random import Generator
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 from scipy.special import ndtri
 
-from bestarm.interface import FloatArray, IntArray
+from bestarm.interface import BoolArray, FloatArray, IntArray
 from bestarm.models.smooth_gp import UNIFORM, Posterior, _squares
 from bestarm.policies import model_batches
 from bestarm.policies.model_batches import MOST_KNOWN, ModelBatches, ModelState
+from bestarm.streams import uniform
 
 _LEARN_FROM_SOME = ("gp", "hits")  # policies that learn from some of very many measurements
 _EXACT = 2000  # points whose covariance is factored; of more, functions are drawn by random Fourier features
@@ -139,8 +140,17 @@ class PoolGaussian(_AnySize, model_batches.GaussianBatches):
         _, _, centre, spread = self.known(state, 0)
         posterior, (mean, deviation) = self.posterior(state, 0), self.outputs(state, 0)
         draws = drawn_jointly(posterior, UNIFORM * state.features[places], n, rng)
-        whole = np.sqrt(deviation[places] ** 2 + posterior.noise)
-        return centre + spread * calibrated(draws, mean[places], whole, *left_out(posterior), rng)
+        whole, first = np.sqrt(deviation[places] ** 2 + posterior.noise), self.measured_at_random(state, places)
+        predicted, errors = (of[first] if first.sum() >= _ALIKE else of for of in left_out(posterior))
+        return centre + spread * calibrated(draws, mean[places], whole, predicted, errors, rng)
+
+    def measured_at_random(self, state: ModelState, left: IntArray) -> BoolArray:
+        """Return which measurements are of the random first batch: in its order, those before all arms that are left.
+
+        What was chosen for its prediction scatters more about what others predict of it than what is left will."""
+        key, number = state.streams.key("first batch"), int(state.replications[0])
+        draws = np.array([uniform(key, number, arm, 0) for arm in range(len(state.features))])
+        return draws[self.known(state, 0)[0]] > draws[left].max(initial=0.0)
 
     def explained(self, state: ModelState) -> float:
         """Return the share of the variance of rewards that predictions of each by all others explain."""
@@ -170,12 +180,7 @@ def left_out(posterior: Posterior) -> tuple[FloatArray, FloatArray]:
 
 
 def calibrated(
-    draws: FloatArray,
-    mean: FloatArray,
-    deviation: FloatArray,
-    predicted: FloatArray,
-    errors: FloatArray,
-    rng: Generator,
+    draws: FloatArray, mean: FloatArray, sd: FloatArray, predicted: FloatArray, errors: FloatArray, rng: Generator
 ) -> FloatArray:
     """Return draws, shape (n, N), that are off their means as measurements are off what others predict of them.
 
@@ -190,10 +195,10 @@ def calibrated(
         mine, own = np.flatnonzero(groups == group), np.sort(errors[part])
         weights = rng.standard_exponential((len(draws), len(part)))
         places = ndtri((weights.cumsum(axis=1) - weights / 2.0) / weights.sum(axis=1, keepdims=True))
-        z = (draws[:, mine] - mean[mine]) / deviation[mine]
+        z = (draws[:, mine] - mean[mine]) / sd[mine]
         inside = np.clip(z, places[:, :1], places[:, -1:])
         off = np.array([np.interp(row, place, own) for row, place in zip(inside, places, strict=True)])
-        found[:, mine] = mean[mine] + deviation[mine] * (off + z - inside)
+        found[:, mine] = mean[mine] + sd[mine] * (off + z - inside)
     return found
 
 

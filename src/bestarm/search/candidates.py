@@ -105,9 +105,7 @@ class Candidates:
         try:
             array = source.features if isinstance(source, Arms) else np.asarray(source)
         except ValueError:  # of NumPy, about an "inhomogeneous shape"
-            raise ValueError(
-                "rows of candidates must have equally many numbers; write NaN where one is not known."
-            ) from None
+            raise ValueError("rows of candidates must have equally many numbers; write NaN for unknown ones.") from None
         if of_others or array.dtype.kind in "OUSVMm":
             rule = "candidates are a file, a DataFrame or an array of numbers"
             raise ValueError(f"{rule}, got a {type(source).__name__}; write pd.DataFrame(...).")

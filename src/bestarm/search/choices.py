@@ -109,9 +109,7 @@ _POLICIES = {
     "gp_bucb": _Named(
         "gaussian.batch_gp:gp_bucb", _GAUSSIAN, "upper bounds of a Gaussian process, with hallucinated phenotypes"
     ),
-    "thompson": _Named(
-        "gaussian.batch_gp:thompson", _GAUSSIAN, "each gene maximises its own draw from a Gaussian process"
-    ),
+    "thompson": _Named("gaussian.batch_gp:thompson", _GAUSSIAN, "each gene maximises a draw from a Gaussian process"),
     "random": _Named("batch_search:RandomBatches", {}, "random genes, the baseline"),
 }
 DEFAULT = "gp"  # by the rule in docs/what_to_use.md

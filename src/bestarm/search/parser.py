@@ -17,9 +17,7 @@ def add_commands(commands: Any) -> str:
         "a plate map, and keep a log. Called again with the same files it gives the same batch.",
     )
     suggest.add_argument("features", help="CSV or Excel: a column gene, then features")
-    suggest.add_argument(
-        "phenotypes", help="CSV: columns gene and phenotype, a row for each well, empty while it is to come"
-    )
+    suggest.add_argument("phenotypes", help="CSV: gene and phenotype, a row for each well, empty while it is to come")
     suggest.add_argument("--policy", metavar="NAME", help=f"policy, default {SCREEN_POLICY}; an unknown one lists all")
     suggest.add_argument("--campaign", metavar="FOLDER", help="the log, by default <phenotypes>_rounds beside the file")
     suggest.add_argument("--hit", type=float, help="phenotype from which a gene is a hit; default: best 5%% measured")

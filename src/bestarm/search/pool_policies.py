@@ -24,11 +24,10 @@ from bestarm.policies.gaussian.batch_rules import Draws, UpperBound
 from bestarm.policies.gaussian.gp_acquisition import ucb_width
 from bestarm.policies.gaussian.gp_state import BatchGPState
 from bestarm.policies.linear.linear_search import LinearSearch, LinearState
-from bestarm.search.any_size import learned_from, spread_or_unit
+from bestarm.search.any_size import MOST_KNOWN, learned_from, spread_or_unit
 from bestarm.streams import Streams
 
 MEMBERS = 5  # networks whose mean and spread explain a batch
-MOST_KNOWN = 4000  # the posterior takes n^2 K operations and n K numbers
 _SHORTLIST = 2000  # genes of which a batch is chosen, unless it is larger
 _FEATURES = 1000  # of draws of all arms together
 _FAR_BELOW = -1e6  # posterior mean, in scaled units, of what may not be chosen
