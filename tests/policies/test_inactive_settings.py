@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from functools import cache
+from itertools import zip_longest
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -177,9 +178,8 @@ def problems(name: str, setting: str) -> tuple[Problem, ...]:
     return CELLS if get_type_hints(type(made(name, {}).policy).start)["arms"] is Partition else ARMS
 
 
-def outcome(policy: Any, problem: Problem, digits: bool = False) -> Any:
-    """Return what was asked and recommended in every round, or the refusal of a problem that is none for the policy."""
-    found: list[Any] = []
+def outcome(policy: Any, problem: Problem, digits: bool = False) -> Iterator[Any]:
+    """Yield what was asked and recommended in every round, and the refusal of a problem that is none for the policy."""
     try:
         state = policy.start(problem.arms, Streams.first(problem.n))
         for turn in range(problem.rounds):
@@ -190,19 +190,18 @@ def outcome(policy: Any, problem: Problem, digits: bool = False) -> Any:
             totals = np.where(asked.counts > 0, problem.rewards(asked.arms, turn) * asked.counts, 0.0)
             policy.tell(state, asked, totals)
             arms = np.where(asked.counts > 0, asked.arms, -1)
-            found.append((arms.tolist(), asked.counts.tolist(), over.tolist(), policy.recommend(state).tolist()))
+            yield arms.tolist(), asked.counts.tolist(), over.tolist(), policy.recommend(state).tolist()
+        if digits:
+            arrays = (getattr(state.inner, f.name) for f in fields(state.inner))
+            yield [array.tobytes() for array in arrays if isinstance(array, np.ndarray)]
     except ValueError as error:
-        return str(error)
-    if digits:
-        arrays = (getattr(state.inner, f.name) for f in fields(state.inner))
-        found += [array.tobytes() for array in arrays if isinstance(array, np.ndarray)]
-    return found
+        yield str(error)
 
 
 @cache
 def usual(name: str, given: frozenset[tuple[str, Any]], problem: Problem, digits: bool) -> Any:
     """Return the outcome that other values of a setting are compared with."""
-    return outcome(made(name, dict(given)), problem, digits)
+    return list(outcome(made(name, dict(given)), problem, digits))
 
 
 def idle(name: str, setting: str, given: dict[str, Any]) -> str | None:
@@ -215,7 +214,8 @@ def idle(name: str, setting: str, given: dict[str, Any]) -> str | None:
             continue
         tried.append(value)
         for problem in problems(name, setting):
-            if outcome(policy, problem, digits) != usual(name, frozenset(given.items()), problem, digits):
+            before = usual(name, frozenset(given.items()), problem, digits)
+            if any(now != then for now, then in zip_longest(outcome(policy, problem, digits), before)):
                 return None
     return f"{name}({setting}=...) of {tried} is what it is without" if tried else None
 

@@ -512,11 +512,11 @@ class Search:
 
         Draws from the policy's own posterior, at least 100, of more than 20,000 candidates fewer than asked for, say
         what measurements of all other candidates would give, together; of ``gp`` and ``hits`` they are off as the
-        measurements are off what all others predict of them, and whether the best was measured is NaN where these
-        predictions explain less than half of the variance. ``hits`` says what counts, as of `Search`, by
-        default what the search has, or the best 5%; names count as their share. A policy without a posterior (trees,
-        neighbours, linear functions, networks, random batches) does not know, and says so. For how far to trust it see
-        ``docs/what_to_use.md``.
+        measurements (of the random first batch alone, if these are 64) are off what all others predict of them, and
+        whether the best was measured is NaN where these predictions explain less than half of the variance. ``hits``
+        says what counts, as of `Search`, by default what the search has, or the best 5%; names count as their share. A
+        policy without a posterior (trees, neighbours, linear functions, networks, random batches) does not know, and
+        says so. For how far to trust it see ``docs/what_to_use.md``.
         """
         with self._locked("has no such posterior"), noted("what is left"):
             return left_of(self, hits, draws)
