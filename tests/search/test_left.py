@@ -108,11 +108,11 @@ def test_among_noise_nobody_knows_whether_the_best_was_measured():
 @pytest.mark.parametrize("aim", ["max", "min"])
 def test_rewards_larger_than_any_seen_are_not_known_until_nothing_is_left(aim):
     search, y = begun(aim=aim)
-    edge, step = (y[:20].max(), 0.001) if aim == "max" else (y[:20].min(), -0.001)
+    edge, by = (y[:20].max(), 0.001) if aim == "max" else (y[:20].min(), -0.001)
     assert search.left(edge).found == 1.0
-    assert str(search.left(edge + step)).startswith(f"not known: no result reaches {edge + step:g} yet; left('5%') ")
+    assert str(search.left(edge + by)).startswith(f"not known: no result reaches {edge + by:g} yet; left('5%') tells")
     search.exclude([f"c{i}" for i in range(20, 80)])
-    assert (search.left(edge + step).hits, search.left(edge + step).best) == (0.0, 1.0)
+    assert (search.left(edge + by).hits, search.left(edge + by).best) == (0.0, 1.0)
 
 
 @pytest.mark.parametrize("name", NAMES)

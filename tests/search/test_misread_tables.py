@@ -340,7 +340,7 @@ def test_sheets_that_are_hidden_and_numbers_shown_in_percent(tmp_path):
 
 def test_lists_of_numbers_without_the_shape_of_a_table():
     refuses(lambda: Search([[1, 2], [3]]), "rows of candidates must have equally many numbers; write NaN")
-    refuses(lambda: Search(pd.Series([1.0, 2.0])), r"have shape \(n_arms, n_features\), got \(2,\); for one feature")
+    refuses(lambda: Search(pd.Series([1.0, 2])), r"must have shape \(n_arms, n_features\), got \(2,\); for one feature")
 
 
 def test_an_index_of_several_levels_names_candidates_and_that_is_said():

@@ -168,9 +168,9 @@ def test_a_model_and_its_rules_are_the_same_network():
 def test_edges_of_a_model_before_inference_are_read_and_its_functions_refused(tmp_path):
     text = "A[](0..17); B[](0..17); \n" + 2 * "A\tB\tpositive\toptional; \n" + "B\tA\tnegative\toptional; \n"
     assert parse_edges(text) == (Edge("A", "B", 1), Edge("B", "A", -1))
-    path = tmp_path / "before.net"
-    path.write_text(text)
-    refuses(lambda: rein_model.read_model(path), r"before\.net: expected one regulation condition .* A\(0\.\.17\)")
+    net = tmp_path / "before.net"
+    net.write_text(text)
+    refuses(lambda: rein_model.read_model(net), r"before\.net: expected one regulation condition .* first A\(0\.\.17\)")
 
 
 def test_observations_are_read():
