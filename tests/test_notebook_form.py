@@ -128,10 +128,6 @@ def test_a_notebook_has_the_form(path):
     assert not found, "\n".join(found)
 
 
-def text_cell(source: str) -> Cell:
-    return {"cell_type": "markdown", "source": source, "metadata": {}}
-
-
 @pytest.mark.parametrize(
     ("source", "fault"),
     [
@@ -150,7 +146,7 @@ def text_cell(source: str) -> Cell:
     ],
 )
 def test_each_fault_is_found(source, fault):
-    found = faults([text_cell(source)])
+    found = faults([{"cell_type": "markdown", "source": source, "metadata": {}}])
     assert (len(found) == 1 and fault in found[0]) if fault else not found
 
 

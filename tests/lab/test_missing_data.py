@@ -86,17 +86,13 @@ def test_what_is_shown_after_a_stand_in_is_not_published_whatever_it_names(no_da
     values = pd.DataFrame({"series": ["a"], "value": [0.25]})
     section.rows(REAL)
     section.table("before", values, values, [REAL])
-    section.data("own", read_drugs, lambda: 1, ["drug-rewards"])
+    section.data("own", lambda: registry.fetch("drug-rewards"), lambda: 1, ["drug-rewards"])
     section.show("gaps", Figure(), values)
     section.table("other", values, values, [REAL])
     section.picture("diagram", Figure())
     published = {file.stem for file in (tmp_path / "published").iterdir()}
     quick = {file.stem for file in (tmp_path / "quick").rglob("*.*")}
     assert (published, quick) == ({"before"}, {"gaps", "other", "diagram"})
-
-
-def read_drugs():
-    return registry.fetch("drug-rewards")
 
 
 def test_a_notebook_in_which_data_stand_in_leaves_what_is_published(tmp_path, tiny_notebook, capsys):

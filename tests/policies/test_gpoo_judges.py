@@ -1,6 +1,7 @@
 """GPOO, StoOO and GPTree against their pages, which build the model anew in every round."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -23,9 +24,11 @@ from bestarm_plain.stooo import optimistic_tree
 from bestarm_studies.gpoo.cell_bandit import CellBandit
 from bestarm_studies.gpoo.functions import reward_function
 
+KeptTree = type("KeptTree", (Tree,), {"points": cache(Tree.points)})  # computed once for each cell
+
 
 def tree_of(partition) -> Tree:
-    return Tree(partition.arity, partition.n_representatives, partition.lower, partition.upper)
+    return KeptTree(partition.arity, partition.n_representatives, partition.lower, partition.upper)
 
 
 def bench_of(bandit, replication):

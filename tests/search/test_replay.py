@@ -131,6 +131,7 @@ def test_the_command_writes_a_table_and_a_figure(tmp_path, capsys):
         (["--runs", "1"], "runs must be a whole number of at least 2, got 1"),
         (["--rounds", "0"], "rounds must be a whole number of at least 1, got 0"),
         (["--hit", "1e9"], "no gene is a hit at 1e+09"),
+        (["--aim", "low", "--hit", "-1e9"], "no gene is a hit at -1e+09"),
     ],
 )
 def test_what_a_replay_refuses(arguments, words, tmp_path, capsys):

@@ -230,7 +230,7 @@ def run_replay(given: argparse.Namespace) -> int:
         print(f"note: {line}")
     rewards = np.array([reward(phenotypes[features.names[i]], given.aim) for i in measured], dtype=np.float64)
     threshold = None if given.hit is None else reward(given.hit, given.aim)
-    hits = hits_of(rewards, given.top, threshold)
+    hits = hits_of(rewards, given.top, threshold, given.aim)
     aimed = [choice.aimed_at(share=given.top if given.hit is None else None, threshold=threshold) for choice in choices]
     scores = features.scores(given.components)[measured]
     said = "\r{}: batch {}        ".format

@@ -1,6 +1,7 @@
 """Options of the commands ``suggest``, ``replay`` and ``report``; imports nothing else, so that --help is quick."""
 
 import argparse
+import re
 from importlib import import_module
 from typing import Any
 
@@ -74,6 +75,7 @@ def _run(given: argparse.Namespace) -> int:
 
 
 def _common(parser: argparse.ArgumentParser) -> None:
+    parser._negative_number_matcher = re.compile(r"-\.?\d")  # -1e9 is a number, too, as in Python 3.14
     parser.add_argument("--batch", type=int, default=16)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of the policy")
     parser.add_argument("--no-scale", action="store_true", help="tell the policy phenotypes as they are")

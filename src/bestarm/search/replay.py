@@ -13,6 +13,7 @@ from bestarm.interface import Ask, BoolArray, FloatArray, IntArray
 from bestarm.observe import Observed
 from bestarm.problems.noiseless_arms import NoiselessArms
 from bestarm.search.choices import Choice
+from bestarm.search.rounds import of_prediction
 from bestarm.settings import check_whole
 from bestarm.simulate import simulate
 from bestarm.streams import Streams
@@ -34,7 +35,7 @@ class HitCounter(Observed):
         super().tell(state, asked, totals)
 
 
-def hits_of(rewards: FloatArray, top: float, threshold: float | None = None) -> BoolArray:
+def hits_of(rewards: FloatArray, top: float, threshold: float | None = None, aim: str = "high") -> BoolArray:
     """Return which genes are hits: those from a reward on, or the best share, with those equal to the last of them."""
     if threshold is None:
         if not 0.0 < top < 1.0:
@@ -43,7 +44,7 @@ def hits_of(rewards: FloatArray, top: float, threshold: float | None = None) -> 
     found = np.asarray(rewards >= threshold)
     if found.all() or not found.any():
         how_many = "every gene is" if found.all() else "no gene is"
-        raise ValueError(f"{how_many} a hit at {threshold:g}; choose another --hit or --top.")
+        raise ValueError(f"{how_many} a hit at {of_prediction(threshold, aim):g}; choose another --hit or --top.")
     return found
 
 

@@ -19,7 +19,7 @@ def words_of(text: str) -> list[str]:
 def fingerprint(sentence: str) -> str:
     """Return the fingerprint of a sentence, such as ``s0f3a9c21de-17``: its hash and its number of words."""
     words = words_of(sentence)
-    return f"s{_hash(words)}-{len(words)}"
+    return f"s{_hash(' '.join(words))}-{len(words)}"
 
 
 def read_fingerprint(place: str, raw: Any) -> str:
@@ -32,5 +32,5 @@ def read_fingerprint(place: str, raw: Any) -> str:
     return raw
 
 
-def _hash(words: list[str]) -> str:
-    return sha256(" ".join(words).encode()).hexdigest()[:10]
+def _hash(words: str) -> str:
+    return sha256(words.encode()).hexdigest()[:10]

@@ -35,10 +35,6 @@ _SHORT = {"pool_minibatch": "arms of the pool", "hole": "shape of the holes", "h
 SHORT = {choice.words: _SHORT.get(name, choice.words) for name, choice in DRAWN.items()} | {QUANTILE: "quantile"}
 
 
-def _of_draw(rows: pd.DataFrame, draw: int) -> pd.DataFrame:
-    return rows[rows["draw"] == draw]
-
-
 def _wide(rows: pd.DataFrame, settings: Mapping[str, Any], column: str = "regret") -> pd.DataFrame:
     kept = rows[~rows["broken"].astype(bool)]
     return kept.pivot(index="replication", columns="series", values=column).astype(np.float64)
@@ -59,9 +55,8 @@ def _draws() -> Iterator[OpenChoice]:
         at: Value(f"batches until a {at} arm", partial(first_of_design, column=column), limit=batch_limit)
         for column, at in QUANTILE_WORDS.items()
     }
-    for draw, line in drawn_levels(N_DRAWS).iterrows():
-        number = int(str(draw))
-        rows = {ON_LANDSCAPES: Substitution(DESIGN, change=partial(_of_draw, draw=number))}
+    for number, (_, line) in enumerate(drawn_levels(N_DRAWS).iterrows()):
+        rows = {ON_LANDSCAPES: Substitution(DESIGN, change=partial(lambda of, n: of[of["draw"] == n], n=number))}
         levels = {DRAWN[str(name)].words: str(level) for name, level in line.items()}
         yield OpenChoice(f"draw {number}", rows, ["regret_area"], regret, levels=levels, draw=number)
         for at, value in firsts.items():

@@ -1,5 +1,7 @@
 """Fingerprints of papers' sentences: what they ignore, and that each in a ledger is of a sentence that is there."""
 
+from itertools import accumulate
+
 import pytest
 from refusals import refused
 
@@ -11,9 +13,10 @@ from bestarm_lab.study_packages import study_names
 TEXT = "Nothing here. The first arm\nis the BEST one, by 0.5! Nor there."
 
 
-def by_fingerprint(words: list[str], n: int) -> dict[str, list[str]]:
+def by_fingerprint(words: list[str], n: int) -> dict[str, str]:
     """Return all runs of n of a text's words by their fingerprints."""
-    runs = (words[start : start + n] for start in range(len(words) - n + 1))
+    text, starts = " ".join(words), [0, *accumulate(len(word) + 1 for word in words)]
+    runs = (text[start : end - 1] for start, end in zip(starts, starts[n:], strict=False))
     return {f"s{_hash(run)}-{n}": run for run in runs}
 
 
@@ -21,7 +24,7 @@ def test_capitals_punctuation_and_lines_do_not_matter():
     mark = fingerprint("The first arm is the best one, by 0.5.")
     assert mark == fingerprint("the first arm -- is the best one by 0.5")
     assert mark.endswith("-10")
-    assert " ".join(by_fingerprint(words_of(TEXT), 10)[mark]) == "the first arm is the best one by 0 5"
+    assert by_fingerprint(words_of(TEXT), 10)[mark] == "the first arm is the best one by 0 5"
     assert fingerprint("The first arm is the worst one.") not in by_fingerprint(words_of(TEXT), 7)
     assert words_of("naïve λ_1") == ["naïve", "λ", "1"]
 
