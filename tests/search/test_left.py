@@ -113,6 +113,7 @@ def test_rewards_larger_than_any_seen_are_not_known_until_nothing_is_left(aim):
     assert str(search.left(edge + by)).startswith(f"not known: no result reaches {edge + by:g} yet; left('5%') tells")
     search.exclude([f"c{i}" for i in range(20, 80)])
     assert (search.left(edge + by).hits, search.left(edge + by).best) == (0.0, 1.0)
+    assert "the best has been measured with a probability of over 0.99; " in str(search.left(edge + by))
 
 
 @pytest.mark.parametrize("name", NAMES)

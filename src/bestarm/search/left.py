@@ -69,7 +69,8 @@ class Left:
     def __str__(self) -> str:
         if self.unknown:
             return f"not known: {self.unknown}"
-        best = f"the best has been measured with a probability of {self.best:.2f}"
+        share = "over 0.99" if self.best > 0.99 else "below 0.01" if self.best < 0.01 else f"{self.best:.2f}"
+        best = f"the best has been measured with a probability of {share}"
         if math.isnan(self.best):
             best = "whether the best has been measured is not known, since rewards are mostly noise to the policy"
         return (

@@ -156,8 +156,7 @@ def _rows_of(path: Path, text: str, separator: str, most: int | None = None) -> 
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True)
     try:
         read = ((reader.line_num, [_GUARDED.sub(r"\1", part) for part in parts]) for parts in reader if any(parts))
-        found = ((line, parts) for line, parts in read if any(map(str.strip, parts)))
-        return list(islice(found, most))
+        return list(islice((row for row in read if any(map(str.strip, row[1]))), most))
     except csv.Error as error:
         if most is not None:
             return []
