@@ -128,8 +128,9 @@ def test_a_search_beats_chance():
             batch = search.ask(BATCH)
             search.tell(batch.assign(reward=YIELDS[batch["name"]].to_numpy()))
         best.append(search.history["reward"].max())
-        shown = f"found as result {search.history['reward'].argmax() + 1}."
-        assert seed > 0 or shown in FILE.read_text(encoding="utf-8"), "execute the notebook anew"
+        if seed == 0:  # the notebook's own search
+            shown = f"found as result {search.history['reward'].argmax() + 1}."
+            assert shown in FILE.read_text(encoding="utf-8"), "execute the notebook anew"
     chance = expected_best(YIELDS.to_numpy(), np.array([BATCH * ROUNDS]))[0]
     assert np.mean(best) - chance > 2.0 * max(float(np.std(best, ddof=1)) / RUNS**0.5, 1.0)
     assert np.mean(np.array(best) == YIELDS.max()) >= 0.8

@@ -69,8 +69,8 @@ class Left:
     def __str__(self) -> str:
         if self.unknown:
             return f"not known: {self.unknown}"
-        share = "over 0.99" if self.best > 0.99 else "below 0.01" if self.best < 0.01 else f"{self.best:.2f}"
-        best = f"the best has been measured with a probability of {share}"
+        chance = "over 0.99" if self.best > 0.99 else "below 0.01" if self.best < 0.01 else f"{self.best:.2f}"
+        best = f"the best has been measured with a probability of {chance}"
         if math.isnan(self.best):
             best = "whether the best has been measured is not known, since rewards are mostly noise to the policy"
         return (

@@ -36,7 +36,7 @@ class HitCounter(Observed):
 
 
 def hits_of(rewards: FloatArray, top: float, threshold: float | None = None, aim: str = "high") -> BoolArray:
-    """Return which genes are hits: those from a reward on, or the best share, with those equal to the last of them."""
+    """Return which genes are hits: from a reward on, or the best share with ties; refusals name it by ``aim``."""
     if threshold is None:
         if not 0.0 < top < 1.0:
             raise ValueError(f"top must be a share between 0 and 1, got {top}; 0.05 is the best twentieth.")

@@ -32,5 +32,5 @@ def read_fingerprint(place: str, raw: Any) -> str:
     return raw
 
 
-def _hash(words: str) -> str:
-    return sha256(words.encode()).hexdigest()[:10]
+def _hash(text: str) -> str:
+    return sha256(text.encode()).hexdigest()[:10]
