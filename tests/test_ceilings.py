@@ -5,8 +5,8 @@ import pytest
 from bestarm_lab.paths import ROOT
 
 CEILINGS = {  # lines of Python, or of YAML
-    "src/bestarm/**/*.py": 24_350,
-    "src/bestarm_lab/**/*.py": 9_080,
+    "src/bestarm/**/*.py": 24_370,
+    "src/bestarm_lab/**/*.py": 9_060,
     "src/bestarm_objectives/**/*.py": 2730,
     "src/bestarm_plain/**/*.py": 1940,
     "src/bestarm_studies/**/*.py": 18_800,

@@ -46,9 +46,7 @@ def readable(rows: pd.DataFrame) -> pd.DataFrame:
 
     The files hold one, that of the first arm. To write NaN there would make all rows stale whose numbers are right.
     """
-    if {"rank", "pulls"} <= set(rows):
-        return rows.assign(rank=rows["rank"].where(rows["pulls"] > 0))
-    return rows
+    return rows.assign(rank=rows["rank"].where(rows["pulls"] > 0)) if {"rank", "pulls"} <= set(rows) else rows
 
 
 def current_rows(study: str, name: str, profile: Profile) -> pd.DataFrame | None:

@@ -150,14 +150,15 @@ def test_a_smooth_function_is_known_after_some_measurements(name):
 
 def test_the_same_seed_gives_the_same_answer_and_the_best_at_the_end_is_certain():
     """Also after saving; what failed or was excluded is no candidate."""
-    search, y = begun()
-    again, _ = begun()
+    (search, y), (again, _) = begun(), begun()
     assert search.left() == again.left() == search.left()
     search.exclude([f"c{i}" for i in range(30, 80)])
     search.tell(pd.DataFrame({"name": [f"c{i}" for i in range(20, 29)], "reward": y[20:29]}))
     search.tell(pd.DataFrame({"name": ["c29"], "reward": ["failed"]}))
     left = search.left("10%")
     assert (left.hits, left.low, left.high, left.found, left.best) == (0.0, 0.0, 0.0, 3.0, 1.0)
+    search.tell(pd.DataFrame({"name": [f"c{i}" for i in range(29)], "reward": y.max()}), replace=True)
+    assert "0 of 29 hits are left (90%: 0 to 0), a hit being as good as the best 3 of 29; " in str(search.left("10%"))
 
 
 def test_of_many_candidates_it_takes_random_features(monkeypatch):

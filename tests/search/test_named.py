@@ -73,8 +73,7 @@ def test_help_shows_every_setting_with_its_default_and_meaning(name):
         else:
             shown = type(parameter.default).__name__ if setting == "model" else repr(parameter.default)
             assert f"default {shown}" in lines[place]
-            named_after_its_policy = name == "fc2fb" and setting == "label"
-            assert named_after_its_policy or parameter.default in values_of(policy, setting)
+            assert (name == "fc2fb" and setting == "label") or parameter.default in values_of(policy, setting)
 
 
 @NAMES

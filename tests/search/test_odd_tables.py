@@ -173,6 +173,14 @@ def test_lists_of_names_are_taken_as_they_come():
     search.restore(frame(name=["c0"]))
     assert search.states["c0"] == "unmeasured"
     assert Search(TABLE, hits=pd.Index(["c1 ", "c2", "c1"]))._hits == ["c1", "c2"]
+    numbered = TABLE.reset_index(drop=True).assign(id=range(1, len(TABLE) + 1))
+    assert Search(numbered, hits=numbered[:2])._hits == ["1", "2"]  # not the numbers of its rows
+
+
+def test_an_empty_reward_of_what_waits_is_still_to_come_in_any_order_of_columns():
+    search = Search(TABLE, "random")
+    search.tell(search.ask(3).assign(round=1, reward=[1.0, None, None])[["round", "name", "reward"]])
+    assert search.states.value_counts()["asked"] == 2
 
 
 def test_one_candidate_can_be_added_by_a_file(tmp_path):

@@ -66,8 +66,7 @@ def test_chance_is_the_law_of_draws_without_replacement(scores):
     rng = np.random.default_rng(0)
     drawn = np.array([np.cumsum(rng.permutation(40) < 8)[[5, 11, 17, 23, 29, 35, 39]] for _ in range(4000)])
     np.testing.assert_allclose(law["value"], drawn.mean(axis=0), atol=4 * 1.3 / np.sqrt(4000))
-    inside = (drawn >= law["low"].to_numpy()) & (drawn <= law["high"].to_numpy())
-    assert (inside.mean(axis=0) >= 0.94).all()
+    assert (((drawn >= law["low"].to_numpy()) & (drawn <= law["high"].to_numpy())).mean(axis=0) >= 0.94).all()
     counts = hit_counts(Choice("random"), scores, REWARDS, HITS, batch=6, rounds=7, runs=400)
     np.testing.assert_allclose(counts.mean(axis=0), law["value"], atol=4 * 1.3 / np.sqrt(400))
 

@@ -243,8 +243,7 @@ def test_a_table_of_symbols_can_be_given(lab, hgnc, monkeypatch, capsys):
     other = ["--campaign", str(lab.folder / "other"), "--symbols"]
     shown = lab.says(capsys, *other, str(hgnc), policy="random")
     assert "1 outdated symbols mapped by HGNC's table (OLD1 is NEW1)." in shown
-    shown = lab.says(capsys, *other, str(lab.folder / "none.tsv"), policy="random", status=2)
-    assert "there is no file" in shown
+    assert "there is no file" in lab.says(capsys, *other, str(lab.folder / "none.tsv"), policy="random", status=2)
 
 
 @pytest.mark.skipif(not registry.available(TABLE), reason="HGNC's table is not here")

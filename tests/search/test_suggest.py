@@ -274,8 +274,7 @@ def test_a_waiting_batch_can_be_withdrawn_and_is_kept(lab, capsys):
     assert found["round_001_plate.withdrawn1.csv"] == first["round_001_plate.csv"]
     assert json.loads(found["round_001.json"])["settings"]["policy"] == "greedy"
     lab.measure(lab.batch(1))
-    shown = lab.says(capsys, "--withdraw", policy="greedy", status=2)
-    assert "no batch waits that could be withdrawn" in shown
+    assert "no batch waits that could be withdrawn" in lab.says(capsys, "--withdraw", policy="greedy", status=2)
 
 
 # a laboratory between two rounds: half of a plate, tables that change, files of another spreadsheet

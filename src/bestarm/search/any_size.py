@@ -61,8 +61,7 @@ def learned_from(features: FloatArray, rewards: FloatArray, most: int = MOST_KNO
         if n == 1:
             spread.append(places[len(places) // 2])
             continue
-        column = features[places, np.ptp(features[places], axis=0).argmax()]
-        places = places[np.argsort(column, kind="stable")]
+        places = places[np.argsort(features[places, np.ptp(features[places], axis=0).argmax()], kind="stable")]
         cut = len(places) * (n // 2) // n
         parts += [(places[:cut], n // 2), (places[cut:], n - n // 2)]
     return np.sort(np.concatenate([best, spread]))

@@ -12,7 +12,7 @@ from bestarm.search.candidates import Candidates
 from bestarm.search.errors import error_of
 from bestarm.search.number_texts import plain_floats
 from bestarm.search.rounds import reward
-from bestarm.search.tables import names_in, unknown_names
+from bestarm.search.tables import names_in
 from bestarm.settings import check_whole
 from bestarm.streams import Streams
 
@@ -38,12 +38,11 @@ def checked_hits(hits: Any, candidates: Any) -> Hits:
         return float(hits)
     if isinstance(hits, str | bool) or not isinstance(hits, Iterable):
         raise ValueError(rule)
-    if not (labels := list(dict.fromkeys(names_in(hits, "hits")))):
+    there = candidates.place if isinstance(candidates, Candidates) else None
+    if not (labels := list(dict.fromkeys(names_in(hits, "hits", there)))):
         raise ValueError("hits is an empty list; give names, a reward or a share such as '5%'.")
-    if isinstance(candidates, Candidates):
-        unknown_names(labels, set(candidates.names))
-        if len(labels) == len(candidates.names):
-            raise ValueError("every candidate is a hit, so that there is nothing to look for; name fewer.")
+    if there is not None and len(labels) == len(there):
+        raise ValueError("every candidate is a hit, so that there is nothing to look for; name fewer.")
     return labels
 
 
@@ -119,7 +118,9 @@ def _computed(search: Any, hits: Any, draws: int) -> Left:
     else:
         k = min(max(1, math.ceil((share_of(hits, len(names)) or 0.0) * n - 1e-9)), n)
         every = np.hstack([values, np.broadcast_to(measured, (len(values), len(measured)))])
-        threshold, what = np.partition(every, -k, axis=1)[:, -k][:, None], f"one of the best {k} of {n}"
+        threshold = np.partition(every, -k, axis=1)[:, -k][:, None]
+        tied = ((every >= threshold).sum(axis=1) > k).any()
+        what = f"{'as good as' if tied else 'one of'} the best {k} of {n}"
     left, found = (values >= threshold).sum(axis=1), (measured >= threshold).sum(axis=1)
     low, high = np.quantile(left, [0.05, 0.95], method="inverted_cdf")
     return Left(float(left.mean()), float(low), float(high), float(found.mean()), best, what)

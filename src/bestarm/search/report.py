@@ -134,7 +134,7 @@ def _next_batch(search: Any) -> str:
     """Return the batch that waits, with the reasons by which its candidates were chosen."""
     if not (waiting := search.pending):
         return _soft("No batch waits for results.")
-    reasons = search.why()
+    reasons = search.why() if search.rounds and search.rounds[-1].suggested else pd.DataFrame({"name": []})
     reasons = reasons[reasons["name"].isin(waiting)]
     features = search.candidates.shown(search.candidates.places(reasons["name"]))
     if features.shape[1] <= 6:
@@ -144,7 +144,7 @@ def _next_batch(search: Any) -> str:
     earlier = [name for name in waiting if name not in set(reasons["name"])]
     text = f"{counted(len(reasons), 'candidate')} of batch {len(search.rounds)} to be measured."
     if earlier:
-        text += f" {counted(len(earlier), 'candidate')} of earlier batches, too: {listed(earlier)}."
+        text += f" {counted(len(earlier), 'candidate')} besides: {listed(earlier)}."
     return f"<p>{html.escape(text)}</p>" + _table(reasons.dropna(axis=1, how="all"))
 
 
@@ -186,6 +186,9 @@ def _decisions(search: Any) -> str:
     """Return the sentences about the table of candidates and the one that was told last."""
     found = ""
     for title, sentences in (("Candidates", search.candidates.report), ("Results told last", search.notes)):
-        items = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in sentences) or "<li>Nothing.</li>"
+        items = (
+            "".join(f"<li>{html.escape(sentence)}</li>" for sentence in sentences)
+            or "<li>Nothing that this session was told.</li>"
+        )
         found += f"<h3>{title}</h3><ul>{items}</ul>"
     return found

@@ -265,9 +265,7 @@ class Search:
                 return self._table(self._status.in_order(self._rounds))
             elif self._status.whole_batch_waits and size is not None and size == self._rounds[-1].settings["batch"]:
                 return self._table(self._rounds[-1].names)
-            if size is None and self.finished:
-                return self._table([])
-            return self._table(self._next(self._size(size)))
+            return self._table([] if size is None and self.finished else self._next(self._size(size)))
 
     def _size(self, size: int | None) -> int:
         if size is not None:
@@ -345,7 +343,8 @@ class Search:
                 return
             if unknown not in ("refuse", "ignore"):
                 raise ValueError(f"unknown must be 'refuse' or 'ignore', got {unknown!r}.")
-            told = measurements(table, self._candidates.names, results, self._candidates.table.columns)
+            waits = +self._status.waiting
+            told = measurements(table, self._candidates.names, results, self._candidates.table.columns, waits)
             if told.unit and self._unit not in ("", told.unit):
                 both = f"{told.unit}, those told before in {self._unit}"
                 raise ValueError(f"rewards are in {both}; give them in one unit.")
@@ -422,7 +421,7 @@ class Search:
             made._check_errors(value for _, _, value in self._status.rows)
             made._status, made._rounds = self._status.copy(), list(self._rounds)
             made._status.whole_batch_waits, made._since = False, len(self._rounds)
-            made._saved, made.notes = deepcopy(self._saved), made._some_learned()
+            made._saved, made.notes, made._unit = deepcopy(self._saved), made._some_learned(), self._unit
             return made
 
     def resume(
@@ -439,10 +438,11 @@ class Search:
             unknown_names([*measured, *pending, *withdrawn], self._candidates.place)
             self._begin()
             self._rounds = list(rounds)
+            first = {name: each.number - 1 for each in reversed(rounds) for name, _ in each.told}
             for name, values in measured.items():
                 self._status.values[name] = []
                 for value in values:
-                    self._status.add(len(rounds), name, value)
+                    self._status.add(first.get(name, len(rounds)), name, value)
             self._status.withdraw(withdrawn)
             self._status.set_pending(pending)
 

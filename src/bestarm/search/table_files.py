@@ -421,6 +421,4 @@ def _text(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, float):
         return repr(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
-    if isinstance(value, datetime | date | time):
-        return value.isoformat().removesuffix("T00:00:00")
-    return str(value)
+    return value.isoformat().removesuffix("T00:00:00") if isinstance(value, datetime | date | time) else str(value)

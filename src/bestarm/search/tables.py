@@ -102,8 +102,11 @@ def counted(n: int, what: str) -> str:
 
 def names_in(names: Any, what: str, there: Iterable[str] | None = None) -> list[str]:
     """Return names from a list, or a table with a column (or the index) of names; all of them ``there``, if given."""
-    if isinstance(names, pd.DataFrame):
-        column = find_column([str(c) for c in names.columns], NAMES)
+    if isinstance(names, pd.DataFrame) and (table := read_table(names, [])) is not None:
+        known = set(there or ())
+        column = None if _names_its_rows(table, known) else find_column(table.header, NAMES)
+        if column is None and not table.named:
+            column = _names_among(table, range(len(table.header)), known)
         names = names.index if column is None else names.iloc[:, column]
     if isinstance(names, str) or not isinstance(names, Iterable):
         remedy = f"write [{names!r}]" if isinstance(names, str) else "give the names in a list"
@@ -200,7 +203,11 @@ class Measurements:
 
 
 def measurements(
-    source: Any, candidates: Sequence[str] | None = None, results: str | None = None, features: Iterable[Any] = ()
+    source: Any,
+    candidates: Sequence[str] | None = None,
+    results: str | None = None,
+    features: Iterable[Any] = (),
+    waiting: Container[str] = (),
 ) -> Measurements:
     """Return what a DataFrame or a file says, with a column (or the index) of names and one of rewards (``results``).
 
@@ -215,6 +222,7 @@ def measurements(
         raise ValueError(f"results must name the column of rewards, got {results!r}; give one name.")
     name, reward = find_column(header, NAMES), find_column(header, (results or "reward",))
     known = set(candidates or ())
+    name = None if _names_its_rows(table, known) else name
     if name is None and not table.named and reward is not None:
         name = _names_among(table, [i for i in range(len(header)) if i != reward], known)
     if reward is not None and reward == name:
@@ -245,9 +253,10 @@ def measurements(
         got = f"{str(odd[0])!r}, a {type(odd[0]).__name__}"
         raise ValueError(f"a reward must be a number, empty while it is to come, got {got}; correct it.")
     texts = [" ".join(text.split()) for text in columns[reward].texts]
-    if header[:3] == ["round", "name", "reward"] and "" in texts:  # the history of a search
-        notes.append(f"{counted(texts.count(''), 'empty reward')} taken for failed, as in the history of a search.")
-        texts = [text or "failed" for text in texts]
+    lost = [i for i, (label, text) in enumerate(zip(labels, texts, strict=True)) if not text and label not in waiting]
+    if [label for label in header if label][:3] == ["round", "name", "reward"] and lost:  # the history of a search
+        notes.append(f"{counted(len(lost), 'empty reward')} taken for failed, as in the history of a search.")
+        texts = ["failed" if i in lost else text for i, text in enumerate(texts)]
     number = Column.of(header[reward], ["" if t.lower() in NO_RESULTS else t for t in texts], truth=True)
     others = [column for i, column in columns.items() if i != reward]
     decimal = decimal_sign(table.where, [*others, number], table.semicolons)
@@ -270,6 +279,11 @@ def measurements(
     _say_unused(others, (*features, *(header[i] for i, kind in errors if kind), "round"), notes)
     to_come = len(kept) - len(told)
     return Measurements(names, [read[i] for i in told], done, table.at(told), decimal, to_come, notes, number.unit)
+
+
+def _names_its_rows(table: Table, candidates: set[str]) -> bool:
+    """Return whether the index of a frame, though it may have a column of names, names candidates alone."""
+    return table.named and len(table.index) > 0 and set(map(label_of, table.index)) <= candidates
 
 
 def _say_unused(columns: Iterable[Column], used: Iterable[Any], notes: list[str], prefix: str = "") -> None:

@@ -24,9 +24,9 @@ class BatchSearchCV(RandomizedSearchCV):
     """Search for the settings of an estimator, several trials at a time, by `bestarm.Search`.
 
     Settings are drawn from the distributions once. The first batch is random. Each further one is chosen by a policy
-    that has learned from the scores so far, and its fits run side by side. A trial that fails is not repeated and
-    teaches nothing. If all fits of the first batch fail, the search ends, as scikit-learn's own; of a later batch that
-    fails as a whole ``cv_results_`` has nothing, and a warning says so.
+    that has learned from the scores so far, and its fits run side by side. A trial that fails is not repeated, and
+    teaches nothing unless ``error_score`` is a number. If all fits of the first batch fail, the search ends, as
+    scikit-learn's own; of a later batch that fails as a whole ``cv_results_`` has nothing, and a warning says so.
 
     Numbers are seen by the policy as they are, positive ones that span a factor of 100 or more by their logarithm;
     anything else is one of several words.
@@ -118,7 +118,7 @@ class BatchSearchCV(RandomizedSearchCV):
                 if tried == 0 or "fits failed" not in str(error):
                     raise
                 warnings.warn(f"no fit of batch {number} succeeded; cv_results_ has none of it.", FitFailedWarning, 2)
-                scores = np.full(len(settings), np.nan)
+                scores = np.full(len(settings), float(self.error_score))
             search.tell(batch.assign(reward=[float(s) if abs(s) <= LARGEST_REWARD else "failed" for s in scores]))
             tried += len(settings)
 
@@ -167,8 +167,7 @@ def as_table(settings: Sequence[dict[str, Any]]) -> pd.DataFrame:
         given = [(value, text) for value, text in zip(there, texts, strict=True) if value is not _ABSENT]
         odd = {text for value, text in given if not _is_number(value)}
         if len(known) > len(given) - len(known):
-            wide = min(known) > 0 and max(known) / min(known) >= _WIDE
-            seen = math.log10 if wide else float
+            seen = math.log10 if (min(known) > 0 and max(known) / min(known) >= _WIDE) else float
             columns[f"param_{name}"] = [seen(v) if _is_number(v) else None for v in there]
         else:
             odd = {text for _, text in given}

@@ -56,8 +56,7 @@ def explain(identity: str, *, anew: bool = False) -> str:
         if "check" in test:
             decides = _check(name, test, line)
         else:
-            asked = read.get(convention) or _as_written(place, test)
-            decides = _compared(name, asked, line, comparisons)
+            decides = _compared(name, read.get(convention) or _as_written(place, test), line, comparisons)
         lines += [f"  {text}" if text else "" for text in (*decides, "", *_verdict(line))]
         if not anew:
             lines.append(f"  As committed in results/{name}/verdicts.csv; anew by: bestarm verdict {identity} --anew")
@@ -87,8 +86,7 @@ def _decided_anew(name: str, identity: str, known: pd.DataFrame) -> tuple[dict[s
     rows, larger = verdict_rows(study)
     found = [decide(study, claim, convention, rows, larger) for convention in CONVENTIONS]
     mine = pd.DataFrame([line for line in found if line is not None])
-    others = known[known["id"] != identity]
-    lines = pd.concat([others.astype(object), mine.astype(object)], ignore_index=True)
+    lines = pd.concat([known[known["id"] != identity].astype(object), mine.astype(object)], ignore_index=True)
     lines[["ours", "level"]] = lines[["ours", "level"]].fillna("")
     read = {c: (test.parts, test.quantity) for c, test in claim.tests.items() if not isinstance(test, Exact)}
     return read, adjust_p_values(lines).tail(len(mine)), comparison_table(mine)

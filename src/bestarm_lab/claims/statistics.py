@@ -109,8 +109,7 @@ class Estimate:
             return (0.5, 0.5) if distance == 0.0 else (float(distance > 0), float(distance < 0))
         t = distance / self.error
         less = max(float(special.stdtr(self.n - 1, x)) for x in (t, _transformed(t, self.right)))
-        more = max(float(special.stdtr(self.n - 1, -x)) for x in (t, _transformed(t, self.left)))
-        return less, more
+        return less, max(float(special.stdtr(self.n - 1, -x)) for x in (t, _transformed(t, self.left)))
 
     def interval(self, level: float) -> tuple[float, float]:
         """Return the interval of the effects that are not rejected at a two-sided level."""
@@ -234,9 +233,8 @@ def spent(p: float, fraction: float) -> float:
         both = float(law.cdf([-upper_normal(early), -last]))  # upper tails, whose digits last for tiny p
         return early + p - both - level
 
-    if excess(p) <= 0.0:  # nothing that a float can hold was spent
-        return p
-    return float(optimize.brentq(excess, p, min(0.5, 2.0 * p + 0.01)))
+    # where nothing that a float can hold was spent, p stays
+    return p if excess(p) <= 0.0 else float(optimize.brentq(excess, p, min(0.5, 2.0 * p + 0.01)))
 
 
 def at_least(ps: Sequence[float], level: float = 0.025) -> int:

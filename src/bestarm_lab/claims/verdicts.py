@@ -71,9 +71,7 @@ def verdict_of(
     if not significant:
         return "undecided" if np.isfinite(needed_runs(comparisons, need, level)) else "at the margin"
     p, p_opposite = joint_p(comparisons, need)
-    if p <= p_opposite:
-        return "confirmed"
-    return "mixed" if mixed and "for" in states(comparisons) else "refuted"
+    return "confirmed" if p <= p_opposite else "mixed" if mixed and "for" in states(comparisons) else "refuted"
 
 
 def verdict_alone(comparisons: Sequence[Comparison], need: int, *, level: float = LEVEL, mixed: bool = True) -> str:

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import is_dataclass, replace
 from functools import partial
 from inspect import Parameter, signature
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_type_hints
 
+from bestarm.settings import is_number
 from bestarm_lab.experiments.keys import describe
 from bestarm_lab.experiments.scale import Budgets, PerArm
 
@@ -50,6 +51,10 @@ def changed_experiment(
         _refuse_no_list(experiment.title, name, values)
     known = settings_with_values(experiment.problem)
     _refuse(experiment.title, "its problem has no setting", {**vary, **problem}, known)
+    hints = get_type_hints(experiment.problem.func) if isinstance(experiment.problem, partial) else {}
+    for name, value in (*problem.items(), *((name, v) for name, values in vary.items() for v in values)):
+        if hints.get(name) in (int, float) and not is_number(value):
+            raise ValueError(f"{experiment.title}: {name} must be a number, got {value!r}.")
     if twice := sorted(set(problem) & {*experiment.vary, *vary}):
         raise ValueError(f"{experiment.title} varies {', '.join(twice)}; name its values in vary, not in problem.")
     accepted = {n for one in given.values() for policy in policies_of(one) for n in settings_with_values(policy)}

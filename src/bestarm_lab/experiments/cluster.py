@@ -118,8 +118,7 @@ def compute_block(part: bytes, start: int, stop: int, code: str) -> tuple[pd.Dat
             "start it with --nthreads 1, and as many workers as processors."
         )
     began = time.thread_time()
-    rows = pickle.loads(part).compute(start, stop)
-    return rows, time.thread_time() - began
+    return pickle.loads(part).compute(start, stop), time.thread_time() - began
 
 
 @cache

@@ -261,8 +261,7 @@ def reached(*values: Any) -> frozenset[Definition]:
 
 @cache
 def _code_digest(roots: frozenset[Definition]) -> str:
-    digests = sorted({_digest(d, _DEPTH) for d in _reached(roots)})
-    return hashlib.sha256("\n".join(digests).encode()).hexdigest()
+    return hashlib.sha256("\n".join(sorted({_digest(d, _DEPTH) for d in _reached(roots)})).encode()).hexdigest()
 
 
 def code_digest(*values: Any) -> str:

@@ -72,6 +72,5 @@ def microseconds_per_pull(
             max_pulls=n_initial + _WARM_UP + n_rounds,
             on_round=lambda _, stamps=stamps: stamps.append(time.perf_counter()),  # type: ignore[misc]
         )
-        rounds = np.diff(stamps)[_WARM_UP : _WARM_UP + n_rounds]
-        found.append(1e6 * float(np.median(rounds)) / n_replications)
+        found.append(1e6 * float(np.median(np.diff(stamps)[_WARM_UP : _WARM_UP + n_rounds])) / n_replications)
     return np.array(found[1:])  # the first repeat compiles

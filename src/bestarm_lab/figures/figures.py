@@ -107,9 +107,7 @@ def legend_columns(labels: Sequence[str], width: float) -> int:
 def runs_text(n: pd.Series) -> str:
     """Return how many runs stand behind each point, in words; nothing for exact values."""
     n = n[n > 1].astype(int)
-    if n.empty:
-        return ""
-    return f"n = {n.max()} runs" if n.nunique() == 1 else f"n = {n.min()} to {n.max()} runs"
+    return "" if n.empty else f"n = {n.max()} runs" if n.nunique() == 1 else f"n = {n.min()} to {n.max()} runs"
 
 
 def draw_lines(axis: Axes, values: pd.DataFrame, order: Sequence[str], **style_of_panel: Any) -> Axes:

@@ -97,10 +97,10 @@ def score_lines() -> tuple[str, str]:
     lines = table[(table["ours"].fillna("") == "") & (table["convention"] == "as_written")]
     parts = _percent(lines["verdict"], list(WORDS_OF_SCORE))
     beside = int(((lines["verdict"] == "confirmed") & (lines["against"] > 0)).sum())
-    averaged, both = lines["on_average"].notna().sum(), disagreements(all_verdicts())
-    mean = _percent(by_average(lines), ["confirmed", "refuted", "undecided"])
+    averaged, both = lines[lines["on_average"].notna()], disagreements(all_verdicts())
+    mean = _percent(averaged["on_average"], ["confirmed", "refuted", "undecided"])
     text = f"Of the confirmed claims {beside} have comparisons against them."
-    text += f" By the mean of comparisons, not their count ({averaged} claims), {', '.join(mean[:-1])} and {mean[-1]}."
+    text += f" By the mean of the {len(averaged)} claims that have one, {', '.join(mean[:-1])} and {mean[-1]}."
     text += f" Of {both['claims'].sum()} also run as coded, {both['differ'].sum()} get another verdict."
     return f"Of {len(lines)} claims, run as the texts state them, {', '.join(parts[:-1])} and {parts[-1]}.\n", text
 

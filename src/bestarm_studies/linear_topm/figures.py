@@ -20,8 +20,7 @@ def arms_figure(values: pd.DataFrame, *, title: str) -> Figure:
     figure, axis = plt.subplots(figsize=(4.0, 2.9))
     for arm, (x, y, mean) in values.pivot(index="series", columns="statistic", values="value").iterrows():
         axis.annotate("", (x, y), (0, 0), arrowprops={"arrowstyle": "->", "lw": 1.6})
-        text = f"$x_{arm}$, mean {mean:.2f}"
-        axis.annotate(text, (x, y), textcoords="offset points", xytext=(4, 5))
+        axis.annotate(f"$x_{arm}$, mean {mean:.2f}", (x, y), textcoords="offset points", xytext=(4, 5))
     axis.set(xlim=(-0.1, 1.6), ylim=(-0.1, 1.2), aspect="equal")
     axis.set(xlabel="feature 1 (the direction of θ)", ylabel="feature 2")
     return headed(figure, title)

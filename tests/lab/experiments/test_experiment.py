@@ -262,6 +262,7 @@ test_what_fits_nothing_is_refused_before_anything_runs = each_refused(
     (lambda: varied(vary={"gap": [1.0]}, problem=partial(bandit)).cells("laptop"), "per arm need a setting n_arms"),
     (lambda: experiment(series={"A": Lucb(0)}), "n_best must be at least 1"),
     (lambda: varied().changed(vary={"n_arms": [4, 4.0]}), "n_arms has 4.0 twice; name each value once"),
+    (lambda: varied().changed(vary={"n_arms": ["8"]}), r"n_arms must be a number, got .8.\.$"),
     (lambda: varied().changed(vary={"n_arms": 8}), r"n_arms must be a list of values, such as \[8, 16\], got 8"),
     (lambda: varied().changed(budgets=PerArm((10, 10))), "budgets has 10 twice"),
     (lambda: varied().changed(settings={"budget": 3}), "has budgets; name them in budgets, not in settings"),

@@ -129,8 +129,7 @@ def test_statements_that_a_computation_decides():
 
 def test_a_bound_is_tested_only_by_runs_that_could_exceed_it():
     """At 1600 pulls Equation 3 is 0.69: a single run is no test of it, ten are, and many errors refute it."""
-    exponent = 1600 * np.sort(bounds.gaps(THEORY["bounds_linear"].problem()))[1] ** 2 / (4 * 4 * 3)
-    bound = 12 * np.exp(-exponent)
+    bound = 12 * np.exp(-(1600 * np.sort(bounds.gaps(THEORY["bounds_linear"].problem()))[1] ** 2 / (4 * 4 * 3)))
     assert 0.6 < bound < 0.8
     test = {"experiments": ["bounds_linear"], "equation": 3, "constant": 4}
 

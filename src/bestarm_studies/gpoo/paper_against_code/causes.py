@@ -66,8 +66,7 @@ def slope_values(growth: pd.DataFrame, slopes: Rows, controls: Rows, profile: st
     peak``, the share of runs that end off the highest peak."""
 
     def by_slope(rows: pd.DataFrame) -> pd.DataFrame:
-        slope = rows["series"].str.extract(r"slope ([\d.]+)")[0].astype(float)
-        return rows.assign(x=slope, series="GPTree")
+        return rows.assign(x=rows["series"].str.extract(r"slope ([\d.]+)")[0].astype(float), series="GPTree")
 
     first = growth[growth["round"] == 1]
     found = [summarise(by_slope(first), {"leaves": ("n_leaves", "mean")}, x="x", panel="leaves", profile=profile)]

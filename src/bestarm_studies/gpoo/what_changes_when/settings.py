@@ -84,8 +84,7 @@ def setting_effects(found: Rows, references: Mapping[str, str], budget: int, pan
         for label in mine["series"].unique():
             size, _, setting = label.partition(", ")
             reference = f"{size}, {references[varied]}"
-            name = "" if label == reference else setting
-            lines.setdefault(f"GPOO ({size})", {})[name] = (label, reference)
+            lines.setdefault(f"GPOO ({size})", {})["" if label == reference else setting] = (label, reference)
         given: dict[str, Any] = {"statistic": f"N = {budget}", "panel": panel, "profile": profile}
         table.append(paired_effects(mine, "aggregated_regret", lines=lines, **given))
     effects = pd.concat(table, ignore_index=True)

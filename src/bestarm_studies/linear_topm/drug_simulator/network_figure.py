@@ -47,8 +47,7 @@ def _least_stress(distances: FloatArray, rng: np.random.Generator) -> FloatArray
     """Return points in the plane with about these distances, the longer axis horizontal."""
     n = len(distances)
     weights = 1.0 / np.maximum(distances, 1.0) ** 2 * (1 - np.eye(n))
-    laplacian = np.diag(weights.sum(axis=1)) - weights
-    inverse = np.linalg.pinv(laplacian)
+    inverse = np.linalg.pinv(np.diag(weights.sum(axis=1)) - weights)
     points = rng.standard_normal((n, 2))
     for _ in range(STEPS):
         between = np.linalg.norm(points[:, None] - points[None], axis=2)
@@ -95,8 +94,7 @@ def draw_network(axis: Axes, network: BooleanNetwork) -> Axes:
 
 def network_figure(network: BooleanNetwork, *, title: str, setting: str = "") -> Figure:
     """Return a picture of a network with a legend; its setting should say how many genes are not drawn."""
-    places = np.array(list(place_genes(network.edges).values()))
-    across, down = np.ptp(places, axis=0) + 1.5
+    across, down = np.ptp(np.array(list(place_genes(network.edges).values())), axis=0) + 1.5
     figure, axis = plt.subplots(figsize=(WIDTH, WIDTH * down / across + 0.5))
     draw_network(axis, network)
     marked, other = (Line2D([], [], marker="o", ls="", ms=11, mec="0.35", mfc=c) for c in (PERTURBED, OTHER_GENE))

@@ -42,8 +42,7 @@ def table_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
     found = summarise(kept[kept["series"] != RANDOM], kinds, panel="{name}", profile=profile)
     table = []
     for name, convention in kept[["name", "convention"]].drop_duplicates().itertuples(index=False):
-        pulls = float(kept["pulls"].max())
-        value, low, high = chance(str(name), str(convention), pulls)
+        value, low, high = chance(str(name), str(convention), float(kept["pulls"].max()))
         line = {"panel": name, "convention": convention, "statistic": "hit ratio", "n": 0}
         table.append(line | {"series": LAW, "value": value, "low": low, "high": high})
         for series, printed in PRINTED.items():

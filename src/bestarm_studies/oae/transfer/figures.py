@@ -118,8 +118,7 @@ def earned_table(values: pd.DataFrame) -> pd.DataFrame:
     lines = []
     for (panel, group), mine in values.groupby(["panel", "group"], sort=False):
         line = {"class": panel, "group": group, "R²": f"{mine['x'].iloc[0]:.2f}"}
-        levels = mine[mine["statistic"] == "reward"]
-        shown = levels[["series", "value", "low", "high"]].itertuples(index=False)
+        shown = mine[mine["statistic"] == "reward"][["series", "value", "low", "high"]].itertuples(index=False)
         lines.append(line | {str(name): _with_interval(*numbers) for name, *numbers in shown})
     return pd.DataFrame(lines).fillna("")
 
