@@ -253,7 +253,7 @@ def measurements(
         got = f"{str(odd[0])!r}, a {type(odd[0]).__name__}"
         raise ValueError(f"a reward must be a number, empty while it is to come, got {got}; correct it.")
     texts = [" ".join(text.split()) for text in columns[reward].texts]
-    lost = [i for i, (label, text) in enumerate(zip(labels, texts, strict=True)) if not text and label not in waiting]
+    lost = {i for i, (label, text) in enumerate(zip(labels, texts, strict=True)) if not text and label not in waiting}
     if [label for label in header if label][:3] == ["round", "name", "reward"] and lost:  # the history of a search
         notes.append(f"{counted(len(lost), 'empty reward')} taken for failed, as in the history of a search.")
         texts = ["failed" if i in lost else text for i, text in enumerate(texts)]
