@@ -1,6 +1,7 @@
 # make setup | test | test-without-data | repro | bench | lint | pages | site | site-test | paper | manifests: each first sets up .venv from locks/requirements.lock
 # and locks/torch.lock; the site's own tools go to build/site-tools, from locks/site.lock.
 # In an environment of your own (conda): make test BIN="$CONDA_PREFIX/bin"
+# WORKERS is how many processes test (one a core, each of up to a gigabyte).
 # PIP_ARGS goes to pip, for example an index of CPU builds of Torch. STUDY limits a rebuild to one study.
 
 PYTHON ?= python3
@@ -8,11 +9,12 @@ VENV ?= .venv
 BIN ?= $(VENV)/bin
 PIP_ARGS ?=
 PROFILE ?= laptop
+WORKERS ?= 2
 export OPENBLAS_NUM_THREADS = 1
 export OMP_NUM_THREADS = 1
 export MKL_NUM_THREADS = 1
 RUN = PATH="$(abspath $(BIN)):$$PATH"
-NOTEBOOKS = python -m pytest -p bestarm_lab.notebooks -p tests.forked_kernels --nbval-lax --nbval-cell-timeout=600 -n 2 --dist loadfile
+NOTEBOOKS = python -m pytest -p bestarm_lab.notebooks -p tests.forked_kernels --nbval-lax --nbval-cell-timeout=600 -n $(WORKERS) --dist loadfile
 WITHOUT = BESTARM_DATA="$(abspath build/no-data)" BESTARM_OFFLINE=1 $(RUN)
 
 .PHONY: setup repro test test-without-data test-light bench lint pages site site-test paper manifests lock
@@ -37,12 +39,12 @@ repro: setup
 	@$(RUN) bestarm repro $(STUDY) --profile $(PROFILE)
 
 test: setup
-	$(RUN) python -m pytest -p no:nbval -n 2 --dist worksteal --durations=20
+	$(RUN) python -m pytest -p no:nbval -n $(WORKERS) --dist worksteal --durations=20
 	$(RUN) $(NOTEBOOKS) --durations=20 notebooks
 
 # Whatever reads data files or shows them, where none can be had: committed rows, tables and outputs must do.
 test-without-data: setup
-	$(WITHOUT) python -m pytest -p no:nbval -n 2 --dist worksteal tests/studies tests/objectives tests/lab/datasets tests/lab/test_missing_data.py
+	$(WITHOUT) python -m pytest -p no:nbval -n $(WORKERS) --dist worksteal tests/studies tests/objectives tests/lab/datasets tests/lab/test_missing_data.py
 	$(WITHOUT) $(NOTEBOOKS) notebooks
 
 # Tests of the library alone, in an environment with bestarm[networks], pytest and hypothesis, such as that of an unpacked

@@ -116,10 +116,12 @@ def test_words_of_digits_are_told_and_added_as_they_are_read():
     assert search.candidates.table["block"].tolist()[-1] == "1"
 
 
-def test_what_cannot_be_is_refused():
+def test_what_cannot_be_is_refused(tmp_path):
     refuses(lambda: Search(np.ma.masked_greater([[1.0, 2.0], [3.0, 999.0], [5.0, 6.0]], 100)), "an array with a mask")
     refuses(lambda: Search(TABLE).with_policy("forest", aim="min"), "aim stays that of the search")
     units = told(Search(TABLE), c0="10 mM", c1="20 mM")
+    units.save(tmp_path / "s.zip")
+    units = Search.load(tmp_path / "s.zip")
     refuses(lambda: told(units, c2="300 µM"), "rewards are in μM, those told before in mM; give them in one unit")
     refuses(lambda: Search(TABLE, "random", x=1), "random has no setting 'x'; it has: none")
     refuses(lambda: Search("gp", TABLE), "policy must have start, got .{0,60}; make one")

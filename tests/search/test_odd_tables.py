@@ -173,8 +173,10 @@ def test_lists_of_names_are_taken_as_they_come():
     search.restore(frame(name=["c0"]))
     assert search.states["c0"] == "unmeasured"
     assert Search(TABLE, hits=pd.Index(["c1 ", "c2", "c1"]))._hits == ["c1", "c2"]
-    numbered = TABLE.reset_index(drop=True).assign(id=range(1, len(TABLE) + 1))
-    assert Search(numbered, hits=numbered[:2])._hits == ["1", "2"]  # not the numbers of its rows
+    numbered = TABLE.reset_index(drop=True).assign(id=range(1, len(TABLE) + 1))  # a feature, so that rows are numbered
+    named = numbered[["id", "x", "y"]]  # by its first column, and not by the numbers of its rows
+    for table, hits in ((numbered, ["0", "1"]), (named, ["1", "2"])):
+        assert Search(table, hits=table[:2])._hits == Search(table, hits=Candidates.of(table).table[:2])._hits == hits
 
 
 def test_an_empty_reward_of_what_waits_is_still_to_come_in_any_order_of_columns():
@@ -394,6 +396,9 @@ def test_names_that_are_there_twice_or_given(tmp_path):
 
 
 def test_numbers_of_other_kinds():
+    for gap in (None, np.nan):  # of arrays of objects and of floats
+        found = Candidates.of([[1, gap], [2, 3], [4, 5]])
+        assert (found.values[0].tolist(), found.report) == ([1.0, 4.0], ("column x1: 1 gap set to the mean.",))
     kinds = [decimal.Decimal("1.5"), fractions.Fraction(1, 4), 2, np.float32(0.5)] * 3
     assert Candidates.of(LINE.assign(s=kinds)).table["s"].tolist() == [1.5, 0.25, 2.0, 0.5] * 3
     search = Search(LINE, "random")

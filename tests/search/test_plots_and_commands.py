@@ -89,6 +89,13 @@ def test_the_report_has_the_conditions_whole(tmp_path):
     assert all(text in page for text in ("308.15", "313.15", "20210003", "20210005"))
 
 
+def test_the_report_has_what_waits_of_no_batch(tmp_path):
+    search = told(LINE, 4)
+    search.tell(search.ask(1, pending=["c17", "c18"]).assign(reward=1.0))
+    search.report(tmp_path / "r.html")
+    assert "<p>2 candidates to be measured: c17, c18.</p>" in (tmp_path / "r.html").read_text()
+
+
 def test_what_cannot_be_chosen_has_no_rank_and_is_not_recommended():
     search = told(LINE, 12, "gp")
     search.exclude(["c17", "c18", "c19"])

@@ -40,7 +40,7 @@ class Candidates:
     names : tuple of str
         Names, all different.
     table : DataFrame
-        One row for each candidate, numbers (float64, NaN a gap) or words (object, None a gap).
+        One row for each candidate, numbers (float64, NaN a gap) or words (object, None a gap); `names` are its index.
     report : tuple of str
         What was done to the table, one sentence each.
     units : dict of str
@@ -73,6 +73,7 @@ class Candidates:
             raise ValueError(f"candidate {self.names.index('')} has no name; name it or delete the row.")
         if len(self.names) < 1:
             raise ValueError("there is no candidate; a search needs at least one.")
+        object.__setattr__(self, "table", self.table.set_axis(pd.Index(self.names, dtype=object)))
         self.encoded  # noqa: B018  (refuses what cannot be made into numbers)
 
     @classmethod
@@ -106,18 +107,21 @@ class Candidates:
             array = source.features if isinstance(source, Arms) else np.asarray(source)
         except ValueError:  # of NumPy, about an "inhomogeneous shape"
             raise ValueError("rows of candidates must have equally many numbers; write NaN for unknown ones.") from None
+        if array.dtype == object and array.ndim == 2 and not of_others:  # numbers, with None for what is unknown
+            array = pd.DataFrame(array).infer_objects().to_numpy()
         if of_others or array.dtype.kind in "OUSVMm":
             rule = "candidates are a file, a DataFrame or an array of numbers"
             raise ValueError(f"{rule}, got a {type(source).__name__}; write pd.DataFrame(...).")
         if array.ndim < 2:
             remedy = "for one feature write np.reshape(numbers, (-1, 1))"
             raise ValueError(f"candidates must have shape (n_arms, n_features), got {array.shape}; {remedy}.")
-        arms = source if isinstance(source, Arms) else Arms(array)
+        arms = source if isinstance(source, Arms) else Arms(np.nan_to_num(array, posinf=np.inf, neginf=-np.inf))
         if arms.features.ndim == 3:
             raise ValueError("a Search is one experiment: features must have shape (n_arms, n_features); give one set.")
         labels = [str(i) for i in range(arms.n_arms)] if names is None else names
         columns = [f"x{j}" for j in range(arms.n_features)]
-        return cls(tuple(labels), pd.DataFrame(np.array(arms.features, dtype=np.float64), columns=columns))
+        found = cls(tuple(labels), pd.DataFrame(np.array(array, dtype=np.float64), columns=columns))
+        return replace(found, report=tuple(found.report_of_table()))
 
     @classmethod
     def of_table(
@@ -308,7 +312,7 @@ class Candidates:
 
     def first(self, n: int) -> Candidates:
         """Return the first n candidates, encoded as if there had never been more."""
-        return self if n == len(self.names) else Candidates(self.names[:n], self.table.iloc[:n].reset_index(drop=True))
+        return self if n == len(self.names) else Candidates(self.names[:n], self.table.iloc[:n])
 
     def joined(self, more: Candidates) -> Candidates:
         """Return these candidates followed by others that have the same columns."""
@@ -319,7 +323,7 @@ class Candidates:
         own, new, unsaid = self.units, more.units, []
         for column, kind in self.table.dtypes.items():
             if column in missing:
-                table[column] = pd.Series([np.nan if kind == np.float64 else None] * len(table), dtype=kind)
+                table[column] = pd.Series(np.nan if kind == np.float64 else None, index=table.index, dtype=kind)
             if table[column].dtype != kind:
                 raise ValueError(f"column {column!r} has words in one table and numbers in the other; make them alike.")
             if (unit := own.get(str(column), "")) and new.get(str(column), unit) != unit:
@@ -334,12 +338,16 @@ class Candidates:
         old = {*self.report_of_table(), *more.report_of_table()}  # of columns, which are told anew
         said = [line for line in (*self.report, *more.report) if not any(line.endswith(sentence) for sentence in old)]
         said += [f"column {column}: unknown for {counted(len(more.names), 'new candidate')}." for column in missing]
-        return replace(found, report=(*said, *unsaid, *found.report_of_table()), units={**new, **own})
+        return replace(found, report=(*dict.fromkeys(said), *unsaid, *found.report_of_table()), units={**new, **own})
 
     @cached_property
     def place(self) -> dict[str, int]:
         """The place of each candidate by its name."""
         return {name: i for i, name in enumerate(self.names)}
+
+    def known(self, names: Any, what: str) -> list[str]:
+        """Return names of candidates from a list or a table, of which a column that is a feature names nothing."""
+        return names_in(names, what, self.place, self.table.columns)
 
     def places(self, names: Iterable[str]) -> IntArray:
         return np.array([self.place[name] for name in names], dtype=np.int64)

@@ -142,10 +142,11 @@ def _next_batch(search: Any) -> str:
             features[column] = ["" if value != value else f"{value:.15g}" for value in features[column]]
         reasons = pd.concat([reasons.reset_index(drop=True), features.reset_index(drop=True)], axis=1)
     earlier = [name for name in waiting if name not in set(reasons["name"])]
-    text = f"{counted(len(reasons), 'candidate')} of batch {len(search.rounds)} to be measured."
-    if earlier:
-        text += f" {counted(len(earlier), 'candidate')} besides: {listed(earlier)}."
-    return f"<p>{html.escape(text)}</p>" + _table(reasons.dropna(axis=1, how="all"))
+    own = [f"{counted(len(reasons), 'candidate')} of batch {len(search.rounds)} to be measured."] * bool(len(reasons))
+    where = "besides" if own else "to be measured"
+    others = [f"{counted(len(earlier), 'candidate')} {where}: {listed(earlier)}."] if earlier else []
+    table = _table(reasons.dropna(axis=1, how="all")) if own else ""
+    return f"<p>{html.escape(' '.join([*own, *others]))}</p>{table}"
 
 
 def _figures(plots: Any, search: Any, refits: int | None) -> Iterable[tuple[str, str]]:

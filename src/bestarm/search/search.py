@@ -33,7 +33,7 @@ from bestarm.search.progress import noted
 from bestarm.search.rounds import CandidateStatus, Chunk, Round, Suggestion, Told, Values, aim_of, of_prediction, reward
 from bestarm.search.sequential import SequentialSearch
 from bestarm.search.table_files import read_table
-from bestarm.search.tables import counted, listed, measurements, names_in, unknown_names
+from bestarm.search.tables import counted, listed, measurements, unknown_names
 from bestarm.settings import check_whole
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class Search:
         self._sequential: SequentialSearch | None = None
         self._choice: Any = None  # a Choice or a CustomPolicy; None for a sequential policy
         self._saved: dict[str, Any] = {}
-        self._unit = ""  # of the rewards told since it was made or loaded
+        self._unit = ""  # of the rewards that were told
         self.notes: list[str] = []  # what was decided about the table that was told last
         policy = checked_policy(policy, settings)
         cells = isinstance(candidates, Partition)
@@ -260,7 +260,7 @@ class Search:
             if size is not None:
                 check_whole("size", size, 1)
             if pending is not None:
-                self._status.set_pending(names_in(pending, "pending", self._candidates.place))
+                self._status.set_pending(self._candidates.known(pending, "pending"))
             elif size is None and +self._status.waiting:
                 return self._table(self._status.in_order(self._rounds))
             elif self._status.whole_batch_waits and size is not None and size == self._rounds[-1].settings["batch"]:
@@ -372,18 +372,18 @@ class Search:
     def not_done(self, names: Iterable[str] | None = None) -> None:
         """Say what was asked and will not be measured: it can be chosen again. By default all that waits."""
         with self._locked("takes back nothing that it asked for"):
-            found = list(self._status.waiting) if names is None else names_in(names, "names", self._candidates.place)
+            found = list(self._status.waiting) if names is None else self._candidates.known(names, "names")
             self._status.mark_not_done(found)
 
     def exclude(self, names: Iterable[str]) -> None:
         """Withdraw candidates: they are not chosen any more; what was measured of them still counts."""
         with self._locked("has a fixed list of arms"):
-            self._status.withdraw(names_in(names, "names", self._candidates.place))
+            self._status.withdraw(self._candidates.known(names, "names"))
 
     def restore(self, names: Iterable[str]) -> None:
         """Take withdrawn candidates back."""
         with self._locked("has a fixed list of arms"):
-            found = names_in(names, "names", self._candidates.place)
+            found = self._candidates.known(names, "names")
             if odd := [name for name in found if name not in self._status.withdrawn]:
                 raise ValueError(f"{listed(odd)} was not excluded, so it cannot be restored; see `states`.")
             self._status.restore(dict.fromkeys(found))

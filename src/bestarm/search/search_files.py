@@ -92,7 +92,7 @@ def content_of(search: Any, own: str, generation: int) -> bytes:
         meta["waiting"] = {name: int(n) for name, n in search._status.waiting.items() if n}
         meta["not_done"], meta["withdrawn"] = list(search._status.not_done), list(search._status.withdrawn)
         meta["whole_batch_waits"] = search._status.whole_batch_waits
-        meta |= {"since": search._since} if search._since else {}
+        meta |= ({"since": search._since} if search._since else {}) | ({"unit": search._unit} if search._unit else {})
     else:
         parts[_STATE] = packed(sequential.state)
         meta["policy"] = {"policy": describe(sequential.policy.policy)}
@@ -234,7 +234,7 @@ def _pool_of(cls: Any, meta: Any, parts: dict[str, bytes]) -> Any:
     status.not_done, status.withdrawn = dict.fromkeys(meta["not_done"]), dict.fromkeys(meta["withdrawn"])
     if odd := {*status.waiting, *status.not_done, *status.withdrawn} - names:
         raise ValueError(f"{sorted(odd)[0]!r} is no candidate")
-    search._since = meta.get("since", 0)
+    search._since, search._unit = meta.get("since", 0), str(meta.get("unit", ""))
     if not isinstance(search._since, int) or not 0 <= search._since <= len(search._rounds):
         raise ValueError("the batch since which its policy chooses is not there")
     status.whole_batch_waits = meta["whole_batch_waits"] is True and bool(search._rounds)

@@ -100,13 +100,13 @@ def counted(n: int, what: str) -> str:
     return f"{n} {what}" + ("" if n == 1 else "es" if what.endswith("ch") else "s")
 
 
-def names_in(names: Any, what: str, there: Iterable[str] | None = None) -> list[str]:
+def names_in(names: Any, what: str, there: Iterable[str] | None = None, features: Container[str] = ()) -> list[str]:
     """Return names from a list, or a table with a column (or the index) of names; all of them ``there``, if given."""
     if isinstance(names, pd.DataFrame) and (table := read_table(names, [])) is not None:
         known = set(there or ())
         column = None if _names_its_rows(table, known) else find_column(table.header, NAMES)
         if column is None and not table.named:
-            column = _names_among(table, range(len(table.header)), known)
+            column = _names_among(table, [i for i, label in enumerate(table.header) if label not in features], known)
         names = names.index if column is None else names.iloc[:, column]
     if isinstance(names, str) or not isinstance(names, Iterable):
         remedy = f"write [{names!r}]" if isinstance(names, str) else "give the names in a list"
@@ -224,7 +224,7 @@ def measurements(
     known = set(candidates or ())
     name = None if _names_its_rows(table, known) else name
     if name is None and not table.named and reward is not None:
-        name = _names_among(table, [i for i in range(len(header)) if i != reward], known)
+        name = _names_among(table, [i for i in range(len(header)) if i != reward and header[i] not in features], known)
     if reward is not None and reward == name:
         raise ValueError(f"results names {header[reward]!r}, the column of names; name that of the rewards.")
     if reward is None:

@@ -1,4 +1,4 @@
-r"""GPTree: the Gaussian process tree search of Shekhar and Javidi, with the constants of their analysis.
+r"""GPTree: the Gaussian process tree search of Shekhar and Javidi, with constants derived here for their analysis.
 
 References
 ----------
