@@ -146,7 +146,8 @@ def check_features(features: Any) -> None:
         except (TypeError, ValueError):
             kind = "complex numbers" if found.dtype.kind == "c" else "values that are not all numbers"
             raise ValueError(f"features must be real numbers, got {kind}; encode categories as 0 and 1.") from None
-    inside = -LARGEST_FEATURE <= found.min(initial=0) <= found.max(initial=0) <= LARGEST_FEATURE  # false of NaN; quick
+    low, high = float(found.min(initial=0)), float(found.max(initial=0))  # quick
+    inside = -LARGEST_FEATURE <= low <= high <= LARGEST_FEATURE  # false of NaN
     if not inside and (large := np.isfinite(found) & (np.abs(found.astype(np.float64)) > LARGEST_FEATURE)).any():
         place = np.argwhere(large)[0]
         got = f"got {found[tuple(place)]:.3g} of arm {place[-2] if len(place) > 1 else place[0]}; rescale them"

@@ -39,6 +39,13 @@ def test_predictions_commute_with_scaling(name, a, b):
     assert set(scaled.ask(3)["name"]) == set(search.ask(3)["name"])
 
 
+@pytest.mark.parametrize("name", ["gp", "hits", "neighbours", "forest", "linear"])
+def test_rewards_far_from_0_differ_as_far_as_doubles_tell(name):
+    mean, deviation, _ = plain(name)
+    other, wider, _ = predicted(name, 0.3 * REWARDS[:12] + 1e12)
+    np.testing.assert_allclose([(other - 1e12) / 0.3, wider / 0.3], [mean, deviation], atol=0.02)
+
+
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("value", [500.0, -3e-13, 0.0, 1e20])
 @pytest.mark.parametrize("n", [1, 4])

@@ -122,6 +122,18 @@ def test_a_colleague_s_pending_list_is_taken_as_it_is():
     refuses(lambda: search.ask(2, pending="c1"), r"pending must be a list of names or a table, got 'c1'")
 
 
+def test_a_control_measured_each_week_keeps_all_its_results():
+    """A value equal to one before is no list that grows; a table of known results alone is one."""
+    search = a_search("random")
+    for reward, new in ((10.0, "c1"), (11.0, "c2"), (10.0, "c3")):
+        search.tell(pd.DataFrame({"name": ["c0", new], "reward": [reward, 1.0]}))
+    again = pd.DataFrame({"name": ["c0"], "reward": [10.0]})
+    refuses(lambda: search.tell(again), "these rewards were told already")
+    search.tell(pd.DataFrame({"name": ["c0", "c1", "c4"], "reward": [11.0, 1.0, 2.0]}))
+    assert search.notes == ["2 rows told before, 1 new."]
+    assert search.history["reward"].tolist() == [10.0, 1.0, 11.0, 1.0, 10.0, 1.0, 2.0]
+
+
 @NAMES
 def test_corrections_replicates_and_data_from_before(name):
     """A correction takes the place of a value, a second measurement is averaged with it."""

@@ -154,13 +154,16 @@ def test_spreadsheets_with_percents_and_texts_beside_numbers(tmp_path):
         book = openpyxl.Workbook()
         for row in [("name", "x"), *zip("abc", cells, strict=True)]:
             book.active.append(row)
-        for cell in book.active["B"]:
-            cell.number_format = shown
+        for cell, form in zip(book.active["B"], shown if isinstance(shown, list) else [shown] * 9, strict=False):
+            cell.number_format = form
         book.save(tmp_path / "t.xlsx")
         return tmp_path / "t.xlsx"
 
     report = Candidates.of(written([1, 0.25, 0.5], "0%")).report
     assert "t.xlsx: column x: shown in percent, read as 0.5 for 50%." in report
+    assert "column x: shown in 'mM', read as 3." in Candidates.of(written([1, 2, 3], '0.0" mM"')).report[0]
+    several = written([5, 10, 20], ["General", '0" mM"', '0" mM"', "[$µM]0"])
+    refuses(lambda: Candidates.of(several), r"B4 \(20\) is shown in 'µM' and B3 \(10\) in 'mM'; give all numbers")
     for text in ("1.250", "0,5"):
         said = f"column 'x' has the text '{text}' beside numbers; its sign may stand before decimals or after thousands"
         refuses(lambda text=text: Candidates.of(written([1250, text, 2])), said)
@@ -237,6 +240,8 @@ def test_a_name_or_a_feature_that_differs_is_refused():
     one = pd.DataFrame({"on": [True, False], "x": [1.0, 2.0], "code": ["1", "10"]}, index=["90071992547409931", "A1"])
     row = {"reward": [3.0]}
     refuses(lambda: told(pd.DataFrame({"name": [90071992547409930], **row}), one), "is no candidate")
+    long = pd.DataFrame({"name": [float(2**53), np.nan], "reward": [3.0, np.nan]})
+    refuses(lambda: told(long, one), "the name 9007199254740992 has lost digits, since it was read as a number; read")
     for slip, kept in (("A01", False), ("NTC", True)):
         table = pd.DataFrame({"name": ["A1", slip], "reward": [1.0, 2.0]})
         if kept:

@@ -155,6 +155,10 @@ test_calls_that_are_refused = refused(
     (lambda s: Search(TABLE, hits=True), "hits must be a reward, a share such as '5%', or a"),
     (lambda s: Search(TABLE, hits=list(TABLE.index)), "every candidate is a hit, so that there"),
     (lambda s: Search(pd.concat([TABLE, TABLE.iloc[:1].set_axis(["SUM"])])), "the table, row 21: the last row is"),
+    (lambda s: Search(pd.concat([TABLE, TABLE[:2].set_axis(["Min.", "Max (n=3)"])])), "last rows is called 'Min.'"),
+    (lambda s: Search(pd.concat([TABLE, TABLE[:1].set_axis(["Std. Dev. (n=3)"])])), "row 21: the last row is"),
+    (lambda s: s.tell(TABLE, results="x"), r"the reward 'x' is a feature of .*; make the search with results=\['x'\]"),
+    (lambda s: Search(frame(name=["a", "b"], **{"c (mM)": ["5 µM", "6 µM"]})), "has '5 µM', in another unit than its"),
     (
         lambda s: Search(TABLE.assign(x=[f"0,{i}5" for i in range(20)], z=["0.5"] * 20)),
         "column 'z' has '0.5' and column 'x' has '0,195', decimal points and decimal commas; write all numbers",
@@ -177,6 +181,14 @@ def test_lists_of_names_are_taken_as_they_come():
     named = numbered[["id", "x", "y"]]  # by its first column, and not by the numbers of its rows
     for table, hits in ((numbered, ["0", "1"]), (named, ["1", "2"])):
         assert Search(table, hits=table[:2])._hits == Search(table, hits=Candidates.of(table).table[:2])._hits == hits
+
+
+def test_numbers_of_rows_name_them_where_all_features_are_there():
+    table = frame(T=[20.0, 30.0, 40.0], t=[1.0, 5.0, 3.0]).set_axis([11, 12, 13])
+    search = Search(table, "random")
+    search.tell(table[1:].assign(reward=[1.0, 2.0]))
+    assert search.history["name"].tolist() == ["12", "13"]
+    refuses(lambda: search.tell(table[["T"]].assign(reward=1.0)), "no column name; it has: T, reward. Call the column")
 
 
 def test_an_empty_reward_of_what_waits_is_still_to_come_in_any_order_of_columns():
@@ -235,20 +247,22 @@ def column(cells):
         (("0:30:00", "1:00:00"), "a time"),
         (("2 h", "4 h", "overnight"), "among numbers such as '2 h'"),
         (("rt", "60", "80"), "among numbers such as '60'"),
-        (("(5)", "60"), "a number in brackets"),
+        (("(5)", "($3)", "60"), "a number in brackets"),
         (("5-", "60"), "or before its sign"),
         (("½", "¼"), "a fraction"),
-        (("2x10-3", "3·10-4", "1×10⁻⁶", "2D5"), "a power of ten"),
+        (("2x10-3", "3·10-4", "1×10⁻⁶", "2D5", "1,5 E-3", "2,5E -4"), "a power of ten"),
         (("CHF 5.-", "CHF 6.-"), "something before it"),
         *(((f"5{sign}", f"6{sign}"), "digits with signs") for sign in ("+", " (3)", " ?", "**", ".-")),
         (("5×7", "6 x 7 mm"), "a product"),
         (("1h30", "2 h 15 min", "1d 2h", "PT1H30M"), "a time"),
         (("1 day, 6:00:00", "2:00:00"), "a time"),
-        (("May 2024", "Juni 2024"), "a date"),
+        (("01/2024", "2024-01", "March 5, 2024", "5th May 2024", "Tue 5 Mar 2024", "3-Mar"), "a date"),
         (("2024-05-01T12:30:00Z", "2024-05-02 12:30"), "a date"),
         (("0x1F", "0x2A"), "a hexadecimal number"),
         (("1 mM", "500 uM"), "several units"),
         (("1%", "2"), "several units"),
+        (("500", "1k", "2k"), "'1k' and '500', several units"),
+        (("5-fold", "2-fold"), "a number with something after it"),
     ],
 )
 def test_texts_that_hold_numbers_are_refused_unless_they_are_words(cells, words, tmp_path):
@@ -257,7 +271,16 @@ def test_texts_that_hold_numbers_are_refused_unless_they_are_words(cells, words,
 
 
 @pytest.mark.parametrize(
-    "cells", [("Na", "K"), ("None", "XPhos"), ("-", "PPh3"), ("inf", "Al"), ("Na", "None"), ("NA", "x")]
+    "cells",
+    [
+        ("Na", "K"),
+        ("None", "XPhos"),
+        ("-", "PPh3"),
+        ("inf", "Al"),
+        ("Na", "None"),
+        ("NA", "x"),
+        ("2-MeTHF", "1-butanol"),
+    ],
 )
 def test_words_stay_words(cells, tmp_path):
     assert read(tmp_path, column([*cells, cells[0]])).table["v"].tolist() == [*cells, cells[0]]
@@ -331,6 +354,16 @@ def test_cells_that_only_look_empty_are_refused(change, message, tmp_path):
     change(sheet)
     book.save(tmp_path / "t.xlsx")
     refuses(lambda: Candidates.of(tmp_path / "t.xlsx"), message)
+
+
+def test_numbers_of_a_spreadsheet_say_nothing_of_decimal_signs_in_texts(tmp_path):
+    a_book(["name", "pH", "c"], ["a", 7.4, "1,25"], ["b", 7.1, "2,50"]).save(tmp_path / "t.xlsx")
+    for source in (tmp_path / "t.xlsx", pd.read_excel(tmp_path / "t.xlsx")):
+        assert Candidates.of(source).table["c"].tolist() == [1.25, 2.5]
+    refuses(lambda: Candidates.of(frame(name=["a", "b"], pH=[7.4, 7.1], c=["1,250", "2,500"])), "whose comma may stand")
+    one = Search(frame(name=["a", "b"], x=["1,25", "2,50"]), "random")
+    one.tell(frame(name=["a", "b"], x=["1,25", "2,50"], reward=[7.4, 7.1]))
+    assert one.history["reward"].tolist() == [7.4, 7.1]
 
 
 def test_hidden_rows_and_columns_are_read_and_said(tmp_path):

@@ -168,6 +168,16 @@ def test_a_policy_with_its_own_order_is_told_what_it_asked(change, message):
     refuses(lambda: search.with_policy("gp"), "is sequential: .* and keeps its policy")
 
 
+def test_a_policy_with_its_own_order_is_told_columns_and_units_as_others_are(tmp_path):
+    search = Search(CANDIDATES.iloc[:3], bestarm.lucb(1, sigma=1.0))
+    search.tell(search.ask().assign(reward=9.0, mine=["1 mM", "2 mM", "3 mM"]), results="mine")
+    assert search.history["reward"].tolist() == [1.0, 2.0, 3.0]
+    assert search.notes == ["column mine: numbers with the unit 'mM', which was taken off.", "column reward: not used."]
+    search.save(tmp_path / "s.zip")
+    search = Search.load(tmp_path / "s.zip")
+    refuses(lambda: search.tell(search.ask().assign(reward="3 µM")), "rewards are in μM, those told before in mM")
+
+
 test_what_cannot_be_searched_is_refused = refused(
     lambda candidates: a_search(candidates=candidates),
     (

@@ -23,6 +23,7 @@ from bestarm.policies import model_batches
 from bestarm.policies.model_batches import MOST_KNOWN, ModelBatches, ModelState
 from bestarm.streams import uniform
 
+_EQUAL = 4e-15  # relative deviation that is rounding alone
 _LEARN_FROM_SOME = ("gp", "hits")  # policies that learn from some of very many measurements
 _EXACT = 2000  # points whose covariance is factored; of more, functions are drawn by random Fourier features
 _ALIKE = 64  # measurements with similar predictions, by whose errors draws are calibrated
@@ -33,7 +34,7 @@ def spread_or_unit(spread: Any, centre: Any) -> Any:
     """Return the deviation of rewards, and where they are all equal a thousandth of their size, or 1 if they are 0."""
     size = np.abs(centre)
     least = np.finfo(np.float64).tiny  # one over less than that is infinite
-    return np.where(spread > np.maximum(1e-12 * size, least), spread, np.where(1e-3 * size > least, 1e-3 * size, 1.0))
+    return np.where(spread > np.maximum(_EQUAL * size, least), spread, np.where(1e-3 * size > least, 1e-3 * size, 1.0))
 
 
 def learns_from(policy: str, n: int, what: str) -> str:

@@ -45,7 +45,9 @@ _MONTH = (
 )
 DATE = re.compile(
     r"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}([./-])\d{1,2}\1(?:\d{4}|\d{2}))(?:[ T].*)?|"
-    rf"\d{{1,2}}(?:\.?[- ]|\. ?){_MONTH}\.?(?:[- ]\d{{2,4}})?|{_MONTH}\.?[- ]'?\d{{2,4}}",
+    r"(?:0?[1-9]|1[0-2])[/-](?:19|20)\d\d|(?:19|20)\d\d[/-](?:0[1-9]|1[0-2])|"
+    rf"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?,? )?\d{{1,2}}(?:st|nd|rd|th|\.)?(?:[- ]|(?<=\.)){_MONTH}\.?"
+    rf"(?:,?[- ]\d{{2,4}})?|{_MONTH}\.?[- ](?:\d{{1,2}}(?:st|nd|rd|th)?,? )?'?\d{{2,4}}",
     re.IGNORECASE,
 )
 _ONE = r"[+-]?[0-9]+(?:[.,][0-9]+)?"
@@ -53,22 +55,22 @@ _SIGNS = '%‰°′″"€$£'  # units without a letter
 _TIMES = rf"{_ONE}\s*[x×*·⋅•]\s*10"
 _POWER = re.compile(  # 10^3, 2x10-3 whose superscript was lost, 2×10⁻³, 10³, 1D-3
     rf"(?:(?:{_TIMES}|10)\s*(?:\^|\*\*)|{_TIMES})\s*[-+]?[0-9]+\s*\D*"
-    rf"|(?:{_TIMES}|{_ONE})[⁺⁻⁰¹²³⁴-⁹]+\s*\D*|{_ONE}[dD][-+]?[0-9]+"
+    rf"|(?:{_TIMES}|{_ONE})[⁺⁻⁰¹²³⁴-⁹]+\s*\D*|{_ONE}[dD][-+]?[0-9]+|{_ONE}(?: +[eE] ?|[eE] +)[-+]?[0-9]+"
 )
 _TIME = re.compile(
     r"(?:\d+ days?, )?\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[AP]M)?|\d+ ?h ?\d+|PT\d\S*"
     r"|(?:\d+ ?(?:d|days?|h|hrs?|hours?|m|mins?|s|sec) ?){2,}",
     re.IGNORECASE,
 )
+_LOCANT = re.compile(r"\d+(?:,\d+)*-(?=[^\W\d])")  # the place of a group in a molecule
 _ALONE, _TWO = "write it alone", "two columns"
 _BEFORE = r"CHF|EUR|USD|GBP|pH|kr|Fr|'|[A-Z]{1,2}\$|[^\W\d]+ ?[=:]|[Dd]ays?|[Ww]eeks?|[Hh]ours?|[Mm]onths?"
 SHAPES = (  # of which the last one that fits says what is wrong
     ("digits with signs", re.compile(rf"(?!#|\d+([-.]\d+){{2,}}$)(?=.*\d)(?:[^\w;{_SIGNS}]|\d)+"), _ALONE),
     ("a limit", re.compile(rf"[<>≤≥]=?\s*{_ONE}\s*\D*"), "give the limit itself as a number"),
-    ("a date", DATE, "drop the column, or give a number of days"),
     ("a time", _TIME, "give minutes or hours as one number"),
     ("a fraction", re.compile(r"[+-]?\d*\s*[¼-¾⅐-⅞]|\d+ \d+/\d+"), "give it as one number"),
-    ("a number in brackets, or before its sign", re.compile(rf"\(\s*{_ONE}\s*\)|{_ONE}-"), "write it as 5 or -5"),
+    ("a number in brackets, or before its sign", re.compile(rf"\(\s*[€$£]?{_ONE}\s*\)|{_ONE}-"), "write it as 5 or -5"),
     ("a number with something before it", re.compile(rf"(?:{_BEFORE})\.?\s*{_ONE}\s*\W*"), _ALONE),
     ("a number with something after it", re.compile(rf"{_ONE}(?:[-_][^\W\d]+|\(\d+\))"), _ALONE),
     ("a product", re.compile(rf"{_ONE} ?[x×] ?{_ONE}\s*\D*"), f"give {_TWO}"),
@@ -82,6 +84,7 @@ SHAPES = (  # of which the last one that fits says what is wrong
     ("a number with commas", re.compile(r"[+-]?[0-9]+(?:,[0-9]+){2,}(?:\.[0-9]+)?"), "write it without them"),
     ("a number with underscores", re.compile(r"[0-9]{1,3}(?:_[0-9]{3})+"), "write it without them"),
     ("a number with its error", re.compile(rf"{_ONE}\s*(?:±|\+/-)\s*{_ONE}\s*\D*"), f"give {_TWO}"),
+    ("a date", DATE, "drop the column, or give a number of days"),
 )
 _UNITS = re.compile(  # glued to a number; after a blank, any word is one
     r"%|‰|°[CF]?|(?:[numμk]?(?:M|mol|g|s|Pa|V|Hz)|[umμn][lLmA]|cm|K|h|hrs?|d|days?|wk|weeks?|min|(?:mol|wt|vol)%|eq|"
@@ -89,6 +92,10 @@ _UNITS = re.compile(  # glued to a number; after a blank, any word is one
 )
 _EXACT = str.maketrans("−﹣－‐‑–—\u00a0\u2009\u202f", "-------   ", "\u00ad\u200b\u200e\u200f\u2060\ufeff")
 _MICRO = re.compile(r"^u(?=[MLAVlgmsW]\b|mol)")
+
+
+class NumberText(str):
+    """The text of a number in a spreadsheet, whose point says nothing of the decimal sign of texts beside it."""
 
 
 def tidy(text: str) -> str:
@@ -188,7 +195,7 @@ class Column:
     texts: Sequence[str]
     floats: FloatArray | None  # if all cells are plain numbers
     distinct: Mapping[str, _Parsed | None]  # otherwise each text that is no gap, once, with its parts
-    written: bool = True  # by somebody: points of a frame's numbers say nothing of the table's decimal sign
+    written: bool = True  # by somebody, and not held as numbers by a frame or a spreadsheet
 
     @classmethod
     def of(cls, label: str, cells: Any, truth: bool = False) -> "Column":
@@ -197,7 +204,9 @@ class Column:
         clean = [tidy(text) for text in (_truth_as_numbers(texts) if truth else texts)]
         floats = plain_floats(clean)
         words = {} if floats is not None else {t: _parsed(t) for t in dict.fromkeys(clean) if t.lower() not in GAPS}
-        return cls(label, clean, floats, words, isinstance(cells, list) or not pd.api.types.is_numeric_dtype(cells))
+        held = isinstance(cells, list) and all(isinstance(cell, NumberText) for cell in cells if cell)
+        written = not held and (isinstance(cells, list) or not pd.api.types.is_numeric_dtype(cells))
+        return cls(label, clean, floats, words, written)
 
     @property
     def units(self) -> set[str]:
@@ -205,11 +214,15 @@ class Column:
         return {p.around for p in self.distinct.values() if p is not None} or {""}
 
     @property
-    def unit(self) -> str:
-        """The unit of a column that has one: in its cells, or else in brackets in its header."""
+    def named_unit(self) -> str:
+        """The unit in brackets in its header, empty where there is none."""
         named = re.search(r"[(\[]([^()\[\]]+)[)\]]$", self.label)
-        unit = plain_unit(named[1]) if named else ""
-        return next(iter(self.units)) or (unit if _UNITS.fullmatch(unit) else "")
+        return plain_unit(named[1]) if named and _UNITS.fullmatch(plain_unit(named[1])) else ""
+
+    @property
+    def unit(self) -> str:
+        """The unit of a column that has one: in its cells, or else in its header."""
+        return next(iter(self.units)) or self.named_unit
 
     @property
     def numeric(self) -> bool:
@@ -287,7 +300,10 @@ def numbers_of(
         a, b = (next(text for text, p in parsed.items() if p.around == unit) for unit in sorted(units)[:2])
         raise ValueError(f"{where}: column {label!r} has {a!r} and {b!r}, several units; give numbers of one unit.")
     values = {text: _value(p.body, decimal) for text, p in parsed.items()}
-    unit = next(iter(units))
+    unit, named = next(iter(units)), column.named_unit
+    if unit and named not in ("", unit) and _UNITS.fullmatch(unit):
+        what = f"{next(iter(parsed))!r}, in another unit than its header"
+        raise ValueError(f"{where}: column {label!r} has {what}; give numbers of one unit.")
     said = [f"column {label}: numbers with the unit {unit!r}, which was taken off."] if unit else []
     other = "," if decimal == "." else "."
     if grouped := [text for text, p in parsed.items() if re.search(rf"['’{_BLANKS}{other}]", p.body)]:
@@ -319,8 +335,10 @@ def _refuse_lookalikes(
     odd = [text for text, p in distinct.items() if p is None or any(map(str.isdigit, p.unit))]
     shapes = {text: shape for text in odd for shape in SHAPES[bool(bare) :] if shape[1].fullmatch(text)}
     numbers = [text for text, p in parsed.items() if not p.unit or p.spaced or _UNITS.fullmatch(p.unit)]
+    if len({_LOCANT.sub("", text) for text in shapes if _LOCANT.match(text)}) > 1:  # 2-MeTHF and 3-pentanone
+        shapes = {text: shape for text, shape in shapes.items() if not _LOCANT.match(text)}
     if len(parsed) == len(distinct) and len({_THOUSANDS.sub("", p.unit).strip() for p in parsed.values()}) == 1:
-        one, other = list(parsed)[:2]
+        one, other = [*{p.unit: text for text, p in reversed(parsed.items())}.values()][:2]
         remedy = "give numbers of one unit"
         raise ValueError(f"{where}: column {label!r} has {one!r} and {other!r}, several units; {remedy}.")
     if shapes and len(shapes) + len(numbers) >= 0.9 * len(distinct):

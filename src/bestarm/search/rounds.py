@@ -275,11 +275,13 @@ class CandidateStatus:
             self.values.pop(name, None)
 
     def _is_cumulative(self, rows: Sequence[Row]) -> bool:
-        """Return whether a table repeats what was told: a measurement of what does not wait has the value it had."""
-        return any(
-            done and not self.waiting[name] and repr(float(value)) in map(repr, map(float, self.values.get(name, ())))
-            for name, value, done in rows
-        )
+        """Return whether a table repeats all that was told of a candidate that does not wait, or has nothing else."""
+        told = Counter((name, repr(float(value))) for name, value, done in rows if done)
+        names = {name for name, _ in told}
+        known = Counter((name, repr(float(value))) for name in names for value in self.values.get(name, ()))
+        waiting = {name for name in names if self.waiting[name]}
+        whole = {name for name, _ in known} - {name for name, _ in known - told} - waiting
+        return bool(whole) or (bool(told) and not waiting and not told - known)
 
     def _news(self, rows: Sequence[Row]) -> tuple[list[Row], list[str], list[str]]:
         """Return what is new in a table that repeats what was told, names with other values, and a sentence each."""
@@ -289,9 +291,11 @@ class CandidateStatus:
                 told.setdefault(name, []).append(value)
         fresh, changed, more = {}, [], []
         for name, values in told.items():
-            left, known = list(values), self.values.get(name, [])
+            left, known = list(values), list(self.values.get(name, []))
             if all(_taken(left, value) for value in known):
                 more += [name] if known and left else []
+            elif all(_taken(known, value) for value in values):
+                left = []  # a part of what is known
             else:
                 changed.append(name)
                 left = values

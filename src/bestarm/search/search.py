@@ -33,7 +33,7 @@ from bestarm.search.progress import noted
 from bestarm.search.rounds import CandidateStatus, Chunk, Round, Suggestion, Told, Values, aim_of, of_prediction, reward
 from bestarm.search.sequential import SequentialSearch
 from bestarm.search.table_files import read_table
-from bestarm.search.tables import counted, listed, measurements, unknown_names
+from bestarm.search.tables import Measurements, counted, listed, measurements, unknown_names
 from bestarm.settings import check_whole
 
 if TYPE_CHECKING:
@@ -336,19 +336,22 @@ class Search:
             The column of rewards, if it is not called ``reward``.
         """
         with self._lock:
-            if self._sequential is not None:
-                if replace or again or unknown != "refuse":
-                    raise self._refusal("takes no corrections; write tell(table)")
-                self._sequential.tell(table)
-                return
+            sequential = self._sequential
+            if sequential is not None and (replace or again or unknown != "refuse"):
+                raise self._refusal("takes no corrections; write tell(table)")
             if unknown not in ("refuse", "ignore"):
                 raise ValueError(f"unknown must be 'refuse' or 'ignore', got {unknown!r}.")
-            waits = +self._status.waiting
-            told = measurements(table, self._candidates.names, results, self._candidates.table.columns, waits)
-            if told.unit and self._unit not in ("", told.unit):
-                both = f"{told.unit}, those told before in {self._unit}"
-                raise ValueError(f"rewards are in {both}; give them in one unit.")
-            self._candidates.compare(told.names, told.columns, told.decimal)
+            if isinstance(self._candidates, Candidates):
+                waits = () if sequential is not None else +self._status.waiting
+                told = measurements(table, self._candidates.names, results, self._candidates.table.columns, waits)
+                self._candidates.compare(told.names, told.columns, told.decimal)
+            else:
+                told = measurements(table, None, results)
+            units = self._units_of(told)
+            if sequential is not None:
+                sequential.tell(told)
+                self.notes, self._unit = [*told.notes, *units], told.unit or self._unit
+                return
             unknown_names(told.names, self._candidates.place, alike=unknown == "ignore")
             every = zip(told.names, told.values, told.done, strict=True)
             rows = [row for row in every if row[0] in self._candidates.place]
@@ -357,9 +360,7 @@ class Search:
             before = bool(self._some_learned(known=True))
             status = self._status.copy()  # so that all of the table is learned, or nothing
             said = status.tell(len(self._rounds), rows, replace, again)
-            if told.unit != self._unit and self._status.values and any(value == value for value in told.values):
-                units = f"{told.unit or 'no unit'}, those told before in {self._unit or 'none that is known'}"
-                said.append(f"rewards in {units}; check that they are alike.")
+            said += units
             self._status, self._unit = status, told.unit or self._unit
             if ignored:
                 names = listed([*dict.fromkeys(ignored)])
@@ -368,6 +369,14 @@ class Search:
                 said.append(f"{counted(told.to_come, 'row')} without a reward, still to come.")
             self.notes = [*told.notes, *said, *self._some_learned(before)]
             _log.info("%d measurements told, %d candidates known", len(rows), len(self._status.values))
+
+    def _units_of(self, told: Measurements) -> list[str]:
+        """Return a sentence if rewards may be in another unit than those before, and refuse them if they are."""
+        units = f"{told.unit or 'no unit'}, those told before in {self._unit or 'none that is known'}"
+        if told.unit and self._unit not in ("", told.unit):
+            raise ValueError(f"rewards are in {units}; give them in one unit.")
+        before = (self._sequential or self._status).rows and told.unit != self._unit
+        return [f"rewards in {units}; check that they are alike."] if before and not np.isnan(told.values).all() else []
 
     def not_done(self, names: Iterable[str] | None = None) -> None:
         """Say what was asked and will not be measured: it can be chosen again. By default all that waits."""

@@ -82,6 +82,7 @@ def content_of(search: Any, own: str, generation: int) -> bytes:
         for number, name, value in rows
         for errors in (error_of(value) if isinstance(value, Reading) else (),)
     ]
+    meta |= {"unit": search._unit} if search._unit else {}
     parts: dict[str, bytes] = {}
     if isinstance(search._candidates, Candidates):
         meta["candidates"], parts[NUMBERS] = candidate_parts(search._candidates)
@@ -92,7 +93,7 @@ def content_of(search: Any, own: str, generation: int) -> bytes:
         meta["waiting"] = {name: int(n) for name, n in search._status.waiting.items() if n}
         meta["not_done"], meta["withdrawn"] = list(search._status.not_done), list(search._status.withdrawn)
         meta["whole_batch_waits"] = search._status.whole_batch_waits
-        meta |= ({"since": search._since} if search._since else {}) | ({"unit": search._unit} if search._unit else {})
+        meta |= {"since": search._since} if search._since else {}
     else:
         parts[_STATE] = packed(sequential.state)
         meta["policy"] = {"policy": describe(sequential.policy.policy)}
@@ -184,7 +185,7 @@ def load_search(cls: Any, path: str | Path, policy: Any) -> Any:
         raise ValueError(f"{path} is damaged, or was changed by hand{said}; take another copy of it.") from None
     if policy is not None:
         _check_policy(path, search, policy)
-    search._saved["files"] = [hashlib.sha256(content).digest()]
+    search._saved["files"], search._unit = [hashlib.sha256(content).digest()], str(meta.get("unit", ""))
     if _OLD not in parts:
         search._saved["id"], search._saved["generation"], _ = _held(content)
     return search
@@ -234,7 +235,7 @@ def _pool_of(cls: Any, meta: Any, parts: dict[str, bytes]) -> Any:
     status.not_done, status.withdrawn = dict.fromkeys(meta["not_done"]), dict.fromkeys(meta["withdrawn"])
     if odd := {*status.waiting, *status.not_done, *status.withdrawn} - names:
         raise ValueError(f"{sorted(odd)[0]!r} is no candidate")
-    search._since, search._unit = meta.get("since", 0), str(meta.get("unit", ""))
+    search._since = meta.get("since", 0)
     if not isinstance(search._since, int) or not 0 <= search._since <= len(search._rounds):
         raise ValueError("the batch since which its policy chooses is not there")
     status.whole_batch_waits = meta["whole_batch_waits"] is True and bool(search._rounds)

@@ -14,7 +14,7 @@ from bestarm.interface import Arms, Ask
 from bestarm.partition import Partition
 from bestarm.search.candidates import Candidates
 from bestarm.search.errors import Reading
-from bestarm.search.tables import listed, measurements
+from bestarm.search.tables import Measurements, listed
 from bestarm.streams import Streams
 
 
@@ -54,15 +54,12 @@ class SequentialSearch:
             self.state = before
             raise
 
-    def tell(self, table: Any) -> None:
-        told = measurements(table, None if self.candidates is None else self.candidates.names)
+    def tell(self, told: Measurements) -> None:
         if told.to_come:
             remedy = "fill them in, or write failed"
             raise ValueError(f"{told.to_come} rewards are empty, and {self.policy.label} is sequential; {remedy}.")
         if any(isinstance(value, Reading) for value in told.values):
             raise ValueError(f"{self.policy.label} cannot weigh rewards by sem, sd or n; leave those columns out.")
-        if self.candidates is not None:
-            self.candidates.compare(told.names, told.columns, told.decimal)
         if not all(told.done):
             raise ValueError(f"{self.policy.label} is sequential, so that nothing can be 'not done'; measure it.")
         if (asked := waiting(self.state)) is None:

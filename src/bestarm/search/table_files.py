@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from bestarm.search.columns import identifies
-from bestarm.search.number_texts import GAP_HINTS, GAPS, NO_RESULTS, plain_floats, refuse_texts_beside, tidy
+from bestarm.search.number_texts import GAP_HINTS, GAPS, NO_RESULTS, NumberText, plain_floats, refuse_texts_beside, tidy
 
 _FIRST = 50  # rows that decide the layout
 _SEPARATORS = ("\t", ";", ",", "|")  # in this order where several fit: a comma may stand within numbers and words
@@ -353,7 +353,7 @@ def _read_excel(path: Path, notes: list[str]) -> Table:
     full = [(line, [*(cell.value for cell in row), *[None] * width][:width]) for line, row in rows]
     texts = [(line, list(map(_text, row))) for line, row in full]
     _say_above(path.name, texts[:above], notes)
-    _refuse_some_percents(path, [row for _, row in rows[above + 1 :]], texts[above][1], notes)
+    _refuse_other_formats(path, [row for _, row in rows[above + 1 :]], texts[above][1], notes)
     for label, values in zip(texts[above][1], zip(*(row for _, row in full[above + 1 :]), strict=True), strict=False):
         refuse_texts_beside(str(path), label, values)
     empty = {(line, c + 1) for line, row in full[above + 1 :] for c, v in enumerate(row) if v is None}
@@ -387,21 +387,35 @@ def _has_inside(path: Path, what: bytes) -> bool:
         return any(re.search(what, book.read(name)) for name in book.namelist() if name.startswith("xl/worksheets/"))
 
 
-def _refuse_some_percents(path: Path, rows: Iterable[Sequence[Any]], header: Sequence[str], notes: list[str]) -> None:
-    """Refuse a column with percents, such as 50%, which is 0.5, beside plain numbers; say those of percents alone."""
+def _refuse_other_formats(path: Path, rows: Iterable[Sequence[Any]], header: Sequence[str], notes: list[str]) -> None:
+    """Refuse a column that shows several units, or percents (50% is 0.5) beside plain numbers; say what it shows."""
     numbers = (cell for row in rows for cell in row if type(cell.value) in (int, float) and cell.value)
-    columns: dict[int, dict[bool, Any]] = {}
+    columns: dict[int, dict[str, Any]] = {}
     for cell in numbers:
         shown = columns.setdefault(cell.column, {})
-        shown["%" in cell.number_format] = cell
+        shown[_unit_shown(cell.number_format)] = cell
         if len(shown) > 1:
-            one, other = (f"{cell.coordinate} ({cell.value:g})" for cell in (shown[True], shown[False]))
+            (first, one), (second, other) = sorted(shown.items(), reverse=True)
+            ways = f"is shown in {_in_words(first)} and {other.coordinate} ({other.value:g}) "
+            ways += f"in {_in_words(second)}" if second else "is not"
             remedy = "give all numbers of a column in one way"
-            raise ValueError(f"{path}: {one} is shown in percent and {other} is not; {remedy}.")
+            raise ValueError(f"{path}: {one.coordinate} ({one.value:g}) {ways}; {remedy}.")
     for place, shown in columns.items():
-        if True in shown and place <= len(header):
-            example = f"{shown[True].value:g} for {100.0 * shown[True].value:g}%"
-            notes.append(f"{path.name}: column {header[place - 1]}: shown in percent, read as {example}.")
+        (unit, cell), *_ = shown.items()
+        if unit and place <= len(header):
+            example = f"{cell.value:g} for {100.0 * cell.value:g}%" if unit == "%" else f"{cell.value:g}"
+            notes.append(f"{path.name}: column {header[place - 1]}: shown in {_in_words(unit)}, read as {example}.")
+
+
+def _unit_shown(number_format: str) -> str:
+    """Return the percent sign, or the text such as mM, that a format of a spreadsheet shows with a positive number."""
+    form = number_format.split(";")[0]
+    texts = (a or b for a, b in re.findall(r'"([^"]*)"|\[\$([^\]-]+)', form))
+    return "%" if "%" in form else " ".join("".join(texts).split())
+
+
+def _in_words(unit: str) -> str:
+    return "percent" if unit == "%" else repr(unit)
 
 
 def _say_hidden(name: str, sheet: Any, header: int, notes: list[str]) -> None:
@@ -419,6 +433,6 @@ def _text(value: Any) -> str:
         return ""
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, float):
-        return repr(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+    if isinstance(value, int | float):
+        return NumberText(repr(int(value)) if value == value // 1 and abs(value) < 1e15 else repr(value))
     return value.isoformat().removesuffix("T00:00:00") if isinstance(value, datetime | date | time) else str(value)

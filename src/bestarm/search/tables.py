@@ -9,7 +9,7 @@ import csv
 import re
 import unicodedata
 from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import takewhile
 from pathlib import Path
@@ -42,8 +42,10 @@ from bestarm.search.table_files import Table, read_table, read_table_file
 GENES = ("gene", "gene symbol", "gene_symbol", "symbol", "gene name", "gene_name", "gene id", "gene_id")
 LARGEST_PHENOTYPE = 1e75
 _SUMMARIES = {
-    *("total", "totals", "grand total", "sum", "mean", "average", "median", "sd", "stdev", "cv%", "rsd"),
-    *("gesamt", "gesamtergebnis", "summe", "mittelwert", "totaux", "total général"),
+    *("total", "totals", "grand total", "sum", "mean", "average", "avg", "median", "sd", "stdev", "std", "std dev"),
+    *("stddev", "standard deviation", "cv%", "rsd", "gesamt", "gesamtergebnis", "summe", "mittelwert", "durchschnitt"),
+    *("stabw", "standardabweichung", "ø", "totaux", "total général", "moyenne", "écart-type", "médiane"),
+    *("promedio", "desviación estándar", "suma"),
 }
 _TO_COME = {*GAPS, *TO_COME} - {*FAILED}
 _BESIDE_SUMMARIES = {"cv", "min", "max", "n"}
@@ -57,9 +59,10 @@ _BIG_NUMBER = re.compile(r"\d+(?:\.\d+)?E\+\d+", re.IGNORECASE)  # what 2310009E
 
 def refuse_summary(table: Table, names: Sequence[str]) -> None:
     """Refuse the last rows of a table if they are called as sums of the others are."""
-    bare = {name: name.casefold().rstrip(":") for name in names}
+    bare = {name: " ".join(re.sub(r"[(\[].*|[.:]", " ", name.casefold()).split()) for name in names}
     last = list(takewhile(lambda name: bare[name] in _SUMMARIES | _BESIDE_SUMMARIES, reversed(names)))
-    if odd := [name for name in reversed(last) if bare[name] in _SUMMARIES]:
+    extremes = {"min", "max"} <= {bare[name] for name in last}
+    if odd := [name for name in reversed(last) if bare[name] in _SUMMARIES or extremes]:
         row = "the last row is" if odd[0] == names[-1] else "one of the last rows is"
         remedy = "delete it, or give the candidate another name"
         raise ValueError(f"{table.row(-1)}: {row} called {odd[0]!r}, as a spreadsheet's summary is; {remedy}.")
@@ -225,23 +228,34 @@ def measurements(
     name = None if _names_its_rows(table, known) else name
     if name is None and not table.named and reward is not None:
         name = _names_among(table, [i for i in range(len(header)) if i != reward and header[i] not in features], known)
+    by_index = name is None and not table.named and not is_file and {*features} and {*features} <= {*header}
+    by_index = by_index and {*map(label_of, table.index)} <= known  # numbers of rows, of which features tell the truth
     if reward is not None and reward == name:
         raise ValueError(f"results names {header[reward]!r}, the column of names; name that of the rewards.")
+    if reward is not None and header[reward] in features:
+        remedy = f"make the search with results=[{header[reward]!r}]"
+        raise ValueError(
+            f"the reward {header[reward]!r} is a feature of the candidates, which gives it away; {remedy}."
+        )
     if reward is None:
         like = find_column(header, RESULTS)
         hint = "the column of results" if like is None else f"{header[like]!r}, which looks like it,"
         lacks = f"{'name and ' if name is None and not table.named and not is_file else ''}{results or 'reward'}"
         remedy = "Name one of them." if results else f"Rename {hint} reward, or name it by tell(table, results=...)."
         raise ValueError(f"the table has no column {lacks}; it has: {', '.join(header)}. {remedy}")
-    if name is None and not table.named and table.lines:
-        raise ValueError(f"the table has no column name; it has: {', '.join(header)}.")
+    if name is None and not table.named and not by_index and table.lines:
+        remedy = "Call the column of names so, or give a frame with names as its index."
+        raise ValueError(f"the table has no column name; it has: {', '.join(header)}. {remedy}")
     rewards = [c for c in header if re.match(r"rewards?([ _.]?\d+)?$", c, re.IGNORECASE)]
     if len(rewards) > 1 and results is None:
         remedy = "keep one, or give measurements again as rows"
         raise ValueError(f"the table has two columns of rewards, {' and '.join(rewards[:2])}; {remedy}.")
-    raw = list(table.columns[name] if name is not None else table.index if table.named else ())
+    raw = list(table.columns[name] if name is not None else table.index if table.named or by_index else ())
     labels = [label_of(label) for label in raw]
     numbers = [isinstance(v, int | float | np.number) and not isinstance(v, bool) for v in raw]
+    if large := [v for v in raw if isinstance(v, float) and abs(v) >= 2**53]:
+        remedy = "read names as texts: give the file by its path, or read it with dtype=str"
+        raise ValueError(f"the name {large[0]:.0f} has lost digits, since it was read as a number; {remedy}.")
     if is_file:
         numbers = [
             (line, name) in table.numbers or (re.fullmatch(r"\d+\.0", label) is not None and label not in known)
@@ -258,6 +272,7 @@ def measurements(
         notes.append(f"{counted(len(lost), 'empty reward')} taken for failed, as in the history of a search.")
         texts = ["failed" if i in lost else text for i, text in enumerate(texts)]
     number = Column.of(header[reward], ["" if t.lower() in NO_RESULTS else t for t in texts], truth=True)
+    number = replace(number, written=columns[reward].written)
     others = [column for i, column in columns.items() if i != reward]
     decimal = decimal_sign(table.where, [*others, number], table.semicolons)
     kept = [i for i, (label, text) in enumerate(zip(labels, texts, strict=True)) if label or text.lower() not in GAPS]
@@ -276,7 +291,7 @@ def measurements(
     errors = [(i, kind) for i, kind in error_columns(header, [header[reward]]) if i not in (name, reward)]
     beside = [(kind, columns[i]) for i, kind in errors if header[i] not in features]
     read = _with_errors(table.where, values, beside, decimal, labels, notes, number.unit)
-    _say_unused(others, (*features, *(header[i] for i, kind in errors if kind), "round"), notes)
+    _say_unused(others, (*features, *(header[i] for i, kind in errors if kind), "round", "pull"), notes)
     to_come = len(kept) - len(told)
     return Measurements(names, [read[i] for i in told], done, table.at(told), decimal, to_come, notes, number.unit)
 
@@ -413,19 +428,19 @@ def read_wells(path: str | Path, columns: str, notes: list[str]) -> tuple[list[s
     chosen = [place for place in places if place is not None]
     genes = [text.strip() for text in table.columns[name]]
     refuse_damaged(table, genes, genes=True)
-    cells = [[tidy(text) for text in table.columns[place]] for place in chosen]
+    cells = [table.columns[place] for place in chosen]
     tried: list[int] = []
     to_come: list[str] = []
     for row, gene in enumerate(genes):
-        texts = [column[row].lower() for column in cells]
+        texts = [tidy(column[row]).lower() for column in cells]
         if all(text in _TO_COME for text in texts):
             to_come.append(gene)
         elif not all(text in _TO_COME or text in NOT_DONE for text in texts):
             if not gene:
                 raise ValueError(f"{table.row(row)}: a well without a gene; name it or delete the row.")
             tried.append(row)
-    results = [["" if text.lower() in NO_RESULTS else text for text in column] for column in cells]
-    read = [Column.of(header[place], column) for place, column in zip(chosen, results, strict=True)]
+    results = [["" if tidy(text).lower() in NO_RESULTS else text for text in column] for column in cells]
+    read = [Column.of(header[place], column, truth=True) for place, column in zip(chosen, results, strict=True)]
     others = {i: Column.of(header[i], c) for i, c in enumerate(table.columns) if i != name and i not in chosen}
     decimal = decimal_sign(str(path), [*read, *others.values()], table.semicolons)
     beside = [(kind, others[i]) for i, kind in error_columns(header, wanted) if i in others]
