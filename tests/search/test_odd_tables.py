@@ -299,6 +299,7 @@ LAYOUTS = {
     "units and a word for them": (["name,T,t", "unit,°C,"], "'unit °C' below the header, left out"),
     "merged cells above the header": ([",cond,cond", "name,T,t"], "'cond cond' above the header, left out"),
     "a comment among the rows": (["# May 5", "name,T,t", "# by hand"], "1 line of comment left out"),
+    "thirty comments": ([*(f"# set {i}" for i in range(30)), "name,T,t"], "'# set 29' above the header, left out"),
     "a comment with all separators": (["name,T,t", "# by hand,,"], "1 line of comment left out"),
     "row numbers, saved twice": (["Unnamed: 0.1,name,T,t"], "column Unnamed: 0.1: the numbers of the rows, left out"),
     "identifiers beside names": (["Sample ID,name,T,t"], "column Sample ID: other names of the rows, all different"),

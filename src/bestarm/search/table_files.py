@@ -18,7 +18,7 @@ import pandas as pd
 from bestarm.search.columns import identifies
 from bestarm.search.number_texts import GAP_HINTS, GAPS, NO_RESULTS, NumberText, plain_floats, refuse_texts_beside, tidy
 
-_FIRST = 50  # rows that decide the layout
+_FIRST = 200  # rows that decide the layout
 _SEPARATORS = ("\t", ";", ",", "|")  # in this order where several fit: a comma may stand within numbers and words
 _EXCEL = (".xlsx", ".xlsm")
 _NO_TEXT = (b"PK\x03\x04", b"\x1f\x8b", b"\xd0\xcf\x11\xe0", b"PAR1")
@@ -89,7 +89,7 @@ def read_table(source: Any, notes: list[str]) -> Table | None:
 def read_table_file(path: Path, notes: list[str]) -> Table:
     """Return the table in a CSV file or in the first sheet of an Excel file; what was left out is added to ``notes``.
 
-    The separator (tab, semicolon, comma or bar) and the header are those under which the first 50 rows have one number
+    The separator (tab, semicolon, comma or bar) and the header are those under which the first 200 rows have one number
     of fields, the most. Titles, comments, blank lines, a row of units below the header, and columns without header and
     content are left out and said. The line ``sep=;`` that some spreadsheets write first is obeyed. A file that is not
     there, no text, or has a row of another length, is refused in one line.
@@ -170,7 +170,8 @@ def _layout(rows: Sequence[tuple[int, list[str]]]) -> tuple[float, int, bool, in
         widths[1:] = widths[:1] * (len(rows) - 1)  # rows that end with a separator, as the header does not
     if not widths:
         return 0.0, 0, False, 0
-    usual = max(set(widths), key=lambda w: (widths.count(w), w))
+    plain = [w for w, (_, parts) in zip(widths, rows, strict=True) if not parts[0].lstrip().startswith("#")] or widths
+    usual = max(set(plain), key=lambda w: (plain.count(w), w))
     above = next(i for i, w in enumerate(widths) if w == usual)
     below = widths[above:]
     comments = sum(parts[0].lstrip().startswith("#") for _, parts in rows[:above])

@@ -228,29 +228,27 @@ def measurements(
     name = None if _names_its_rows(table, known) else name
     if name is None and not table.named and reward is not None:
         name = _names_among(table, [i for i in range(len(header)) if i != reward and header[i] not in features], known)
-    by_index = name is None and not table.named and not is_file and {*features} and {*features} <= {*header}
-    by_index = by_index and {*map(label_of, table.index)} <= known  # numbers of rows, of which features tell the truth
+    if name is None and not table.named and not is_file and {*features} and {*features} <= {*header}:
+        table.named = {*map(label_of, table.index)} <= known  # numbers of rows, and features tell whether of these
     if reward is not None and reward == name:
         raise ValueError(f"results names {header[reward]!r}, the column of names; name that of the rewards.")
     if reward is not None and header[reward] in features:
         remedy = f"make the search with results=[{header[reward]!r}]"
-        raise ValueError(
-            f"the reward {header[reward]!r} is a feature of the candidates, which gives it away; {remedy}."
-        )
+        raise ValueError(f"the reward {header[reward]!r} is a feature of the candidates; {remedy}.")
     if reward is None:
         like = find_column(header, RESULTS)
         hint = "the column of results" if like is None else f"{header[like]!r}, which looks like it,"
         lacks = f"{'name and ' if name is None and not table.named and not is_file else ''}{results or 'reward'}"
         remedy = "Name one of them." if results else f"Rename {hint} reward, or name it by tell(table, results=...)."
         raise ValueError(f"the table has no column {lacks}; it has: {', '.join(header)}. {remedy}")
-    if name is None and not table.named and not by_index and table.lines:
+    if name is None and not table.named and table.lines:
         remedy = "Call the column of names so, or give a frame with names as its index."
         raise ValueError(f"the table has no column name; it has: {', '.join(header)}. {remedy}")
     rewards = [c for c in header if re.match(r"rewards?([ _.]?\d+)?$", c, re.IGNORECASE)]
     if len(rewards) > 1 and results is None:
         remedy = "keep one, or give measurements again as rows"
         raise ValueError(f"the table has two columns of rewards, {' and '.join(rewards[:2])}; {remedy}.")
-    raw = list(table.columns[name] if name is not None else table.index if table.named or by_index else ())
+    raw = list(table.columns[name] if name is not None else table.index if table.named else ())
     labels = [label_of(label) for label in raw]
     numbers = [isinstance(v, int | float | np.number) and not isinstance(v, bool) for v in raw]
     if large := [v for v in raw if isinstance(v, float) and abs(v) >= 2**53]:
