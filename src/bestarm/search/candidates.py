@@ -345,7 +345,7 @@ class Candidates:
         """The place of each candidate by its name."""
         return {name: i for i, name in enumerate(self.names)}
 
-    def known(self, names: Any, what: str) -> list[str]:
+    def names_from(self, names: Any, what: str) -> list[str]:
         """Return names of candidates from a list or a table, of which a column that is a feature names nothing."""
         return names_in(names, what, self.place, self.table.columns)
 

@@ -39,7 +39,7 @@ def checked_hits(hits: Any, candidates: Any) -> Hits:
     if isinstance(hits, str | bool) or not isinstance(hits, Iterable):
         raise ValueError(rule)
     there = isinstance(candidates, Candidates)
-    if not (labels := list(dict.fromkeys(candidates.known(hits, "hits") if there else names_in(hits, "hits")))):
+    if not (labels := list(dict.fromkeys(candidates.names_from(hits, "hits") if there else names_in(hits, "hits")))):
         raise ValueError("hits is an empty list; give names, a reward or a share such as '5%'.")
     if there and len(labels) == len(candidates.names):
         raise ValueError("every candidate is a hit, so that there is nothing to look for; name fewer.")

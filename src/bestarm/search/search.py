@@ -260,7 +260,7 @@ class Search:
             if size is not None:
                 check_whole("size", size, 1)
             if pending is not None:
-                self._status.set_pending(self._candidates.known(pending, "pending"))
+                self._status.set_pending(self._candidates.names_from(pending, "pending"))
             elif size is None and +self._status.waiting:
                 return self._table(self._status.in_order(self._rounds))
             elif self._status.whole_batch_waits and size is not None and size == self._rounds[-1].settings["batch"]:
@@ -381,18 +381,18 @@ class Search:
     def not_done(self, names: Iterable[str] | None = None) -> None:
         """Say what was asked and will not be measured: it can be chosen again. By default all that waits."""
         with self._locked("takes back nothing that it asked for"):
-            found = list(self._status.waiting) if names is None else self._candidates.known(names, "names")
+            found = list(self._status.waiting) if names is None else self._candidates.names_from(names, "names")
             self._status.mark_not_done(found)
 
     def exclude(self, names: Iterable[str]) -> None:
         """Withdraw candidates: they are not chosen any more; what was measured of them still counts."""
         with self._locked("has a fixed list of arms"):
-            self._status.withdraw(self._candidates.known(names, "names"))
+            self._status.withdraw(self._candidates.names_from(names, "names"))
 
     def restore(self, names: Iterable[str]) -> None:
         """Take withdrawn candidates back."""
         with self._locked("has a fixed list of arms"):
-            found = self._candidates.known(names, "names")
+            found = self._candidates.names_from(names, "names")
             if odd := [name for name in found if name not in self._status.withdrawn]:
                 raise ValueError(f"{listed(odd)} was not excluded, so it cannot be restored; see `states`.")
             self._status.restore(dict.fromkeys(found))
