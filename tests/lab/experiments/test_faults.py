@@ -1,6 +1,6 @@
 """Processes that are killed or share a store, and disks that are full or read-only: the rows are the same at the end.
 
-``pytest --kills 50 tests/experiments/test_faults.py`` kills as often as that; by default a few times.
+``pytest --kills 50 tests/lab/experiments/test_faults.py`` kills as often as that; by default a few times.
 """
 
 import os
