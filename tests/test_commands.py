@@ -9,7 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from refusals import raising
+from refusals import raising, refuses
 
 import bestarm
 from bestarm import command_line, plugins
@@ -198,8 +198,7 @@ def test_every_public_name_is_there_and_documented(name):
 
 
 def test_an_unknown_name_is_refused_with_those_that_there_are():
-    with pytest.raises(AttributeError, match=r"no attribute 'mean_opts'; it has: .*mean_opt"):
-        bestarm.mean_opts  # noqa: B018
+    refuses(lambda: bestarm.mean_opts, r"no attribute 'mean_opts'; it has: .*mean_opt", AttributeError)
 
 
 def test_the_version_is_that_of_the_package():
