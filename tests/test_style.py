@@ -2,10 +2,10 @@
 
 import ast
 import re
-from functools import cache
 from pathlib import Path
 
 import pytest
+from test_imports import parsed
 
 import bestarm
 
@@ -32,14 +32,9 @@ QUESTION = r"(What|How|Whether|Where|Which|Why|When|Who|From|Everything|In how m
 IMPERATIVE = r"(Check|Compare|Compute|Draw|Execute|Find|Fit|Make|Match|Read|Rebuild|Return|Run|Save|Watch|Write)\b"
 
 
-@cache
-def tree_of(path):
-    return ast.parse(path.read_text(encoding="utf-8"))
-
-
 def functions(path):
     """Yield each function of a module, and whether it is compiled."""
-    for node in ast.walk(tree_of(path)):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.FunctionDef):
             yield node, any("njit" in ast.unparse(decorator) for decorator in node.decorator_list)
 
@@ -92,7 +87,7 @@ def test_the_formatter_is_hardly_ever_switched_off():
 
 
 def test_first_lines_of_modules_are_noun_phrases():
-    firsts = {path: (ast.get_docstring(tree_of(path)) or "").partition("\n")[0] for path in FILES}
+    firsts = {path: (ast.get_docstring(parsed(path)) or "").partition("\n")[0] for path in FILES}
     wrong = [f"{path.name}: {line}" for path, line in firsts.items() if re.match(f"{QUESTION}|{IMPERATIVE}", line)]
     wrong += [f"{path.name} has no docstring" for path, line in firsts.items() if not line]
     assert not wrong
