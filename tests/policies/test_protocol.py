@@ -53,8 +53,7 @@ def bad_tellings(asked, totals):
 def test_what_is_no_answer_is_refused_and_leaves_no_trace(policy):
     """Shapes, kinds and ranges; after all refusals the search goes on as one that saw none of them."""
     clean, state = started(policy), started(policy)
-    for _ in rounds_of(policy, clean, 2):
-        pass
+    list(rounds_of(policy, clean, 2))
     for asked in rounds_of(policy, state, 2):
         for other, totals, message in bad_tellings(asked, rewards_of(policy, asked)):
             if message:
@@ -257,8 +256,7 @@ def test_after_that_error_the_search_can_go_on():
     """It is raised once; asked again, the search goes on, and counts anew; what was learned before is kept."""
     policy = m_lingape(2, sigma=0.1)
     state = started(policy)
-    for _ in rounds_of(policy, state, 3):
-        pass
+    list(rounds_of(policy, state, 3))
     pulls = int(state.pulls.sum())
     told, said = failing(policy, state, 10_000)
     assert said

@@ -85,18 +85,17 @@ class Protocol(RuleBasedStateMachine):
         far[place] = -by
         bad = totals.copy()
         bad[place] = {"inf": np.inf, "huge": -1e200}.get(kind, 0.0)
-        self.expect_error(
-            *{
-                "inf": (self.now, bad),
-                "huge": (self.now, bad),
-                "words": (self.now, totals.astype(str)),
-                "none": (self.now, None),
-                "shape": (self.now, totals[:, :-1]),
-                "arm": (Ask(far, counts), totals),
-                "negative": (Ask(arms, np.where(counts > 0, -by, 0)), totals),
-                "more": (Ask(arms, counts + by), totals),
-            }[kind]
-        )
+        rubbish = {
+            "inf": (self.now, bad),
+            "huge": (self.now, bad),
+            "words": (self.now, totals.astype(str)),
+            "none": (self.now, None),
+            "shape": (self.now, totals[:, :-1]),
+            "arm": (Ask(far, counts), totals),
+            "negative": (Ask(arms, np.where(counts > 0, -by, 0)), totals),
+            "more": (Ask(arms, counts + by), totals),
+        }
+        self.expect_error(*rubbish[kind])
 
     @rule()
     def recommend(self):

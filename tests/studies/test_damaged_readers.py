@@ -104,8 +104,9 @@ def numbers_in(found: object) -> list[np.ndarray]:
     return [a for part in found for a in numbers_in(part)] if isinstance(found, tuple) else []
 
 
-def answers_or_says(read, path) -> bool:
+def answers_or_says(read, path, content: bytes) -> bool:
     """Assert that a reader returns numbers, or raises a `ValueError` with the name of the file; return which."""
+    path.write_bytes(content)
     try:
         found = says_which_file(read)(path)
     except ValueError as error:
@@ -152,9 +153,7 @@ def damaged(draw, text: str) -> bytes:
 def test_the_file_itself_is_read(name, tmp_path):
     """Else the tests below would only see refusals."""
     read, text = READERS[name]
-    path = tmp_path / "file.txt"
-    path.write_text(text)
-    assert answers_or_says(read, path)
+    assert answers_or_says(read, tmp_path / "file.txt", text.encode())
 
 
 @EACH
@@ -163,9 +162,7 @@ def test_the_file_itself_is_read(name, tmp_path):
 def test_a_damaged_file_gives_an_answer_or_one_clear_error(name, data, tmp_path):
     """Cut, shuffled, with other words, columns, separators and encodings."""
     read, text = READERS[name]
-    path = tmp_path / "file.txt"
-    path.write_bytes(data.draw(damaged(text)))
-    answers_or_says(read, path)
+    answers_or_says(read, tmp_path / "file.txt", data.draw(damaged(text)))
 
 
 @EACH
@@ -179,9 +176,7 @@ def test_a_damaged_packed_file_gives_one_clear_error(name, data, tmp_path):
         del packed[data.draw(st.integers(0, len(packed) - 9)) :]
     else:
         packed[data.draw(st.integers(0, len(packed) - 9))] ^= data.draw(st.integers(1, 255))
-    path = tmp_path / "file.txt.gz"
-    path.write_bytes(packed)
-    answers_or_says(read, path)
+    answers_or_says(read, tmp_path / "file.txt.gz", packed)
 
 
 @settings(FEW, max_examples=60)
@@ -203,9 +198,7 @@ def test_a_damaged_archive_of_arrays_gives_one_clear_error(data, tmp_path):
         content[data.draw(st.integers(0, len(content) - 1))] ^= data.draw(st.integers(1, 255))
     elif data.draw(st.booleans()):
         del content[data.draw(st.integers(0, len(content))) :]
-    path = tmp_path / "file.npz"
-    path.write_bytes(content)
-    answers_or_says(lambda p: read_linear_representation(p, n_arms=4, n_features=2), path)
+    answers_or_says(partial(read_linear_representation, n_arms=4, n_features=2), tmp_path / "file.npz", content)
 
 
 def with_word(text: str, row: int, column: int, word: str, separator: str = ",") -> str:
