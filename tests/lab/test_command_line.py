@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -23,30 +24,24 @@ from bestarm_lab.notebooks.child_processes import end_marked
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["rows", "foo"], "unknown study 'foo'; there are: dpp_bbo, gpoo, gse, linear_topm, oae"),
-        (["rows", "gse", "--experiment", "fig99"], "unknown experiment 'fig99' of gse; it has: "),
-        (["notebook", "foo/01"], "there is no notebook 'foo/01'; there are: "),
-        (["notebook", "gse/99_nothing"], "there is no notebook 'gse/99_nothing'; there are: "),
-        (["new", "study", "import"], "'import' is a keyword of Python, which no package can be called; take my_import"),
-        (["repro", "foo"], "unknown study foo; the pipeline has: "),
-        (["repro", "foo", "--profile", "smoke"], "unknown study foo; the pipeline has: "),
-        (["repro", "gse", "foo", "--profile", "smoke"], "unknown study foo; the pipeline has: "),
-        (["verdict", ""], "unknown claim ''; none is like it"),
-        (["new", "study", "toy", "--at", ""], "--at is empty; name a folder"),
-        (
-            ["notebook", "gse/03", "-p", "profile", "smoke"],
-            "-p profile changes no parameter of a notebook; the profile",
-        ),
-        (
-            ["notebook", "gse/03", "-p", "omega", "1", "-p", "omega", "2"],
-            "-p omega is there twice; give each parameter",
-        ),
-        (["notebook", "gse/03", "-p", "n_arms", "[8"], "n_arms is '[8', which is no value; write numbers, or a list"),
+        ("rows foo", "unknown study 'foo'; there are: dpp_bbo, gpoo, gse, linear_topm, oae"),
+        ("rows gse --experiment fig99", "unknown experiment 'fig99' of gse; it has: "),
+        ("notebook foo/01", "there is no notebook 'foo/01'; there are: "),
+        ("notebook gse/99_nothing", "there is no notebook 'gse/99_nothing'; there are: "),
+        ("new study import", "'import' is a keyword of Python, which no package can be called; take my_import"),
+        ("repro foo", "unknown study foo; the pipeline has: "),
+        ("repro foo --profile smoke", "unknown study foo; the pipeline has: "),
+        ("repro gse foo --profile smoke", "unknown study foo; the pipeline has: "),
+        ("verdict ''", "unknown claim ''; none is like it"),
+        ("new study toy --at ''", "--at is empty; name a folder"),
+        ("notebook gse/03 -p profile smoke", "-p profile changes no parameter of a notebook; the profile"),
+        ("notebook gse/03 -p omega 1 -p omega 2", "-p omega is there twice; give each parameter"),
+        ("notebook gse/03 -p n_arms [8", "n_arms is '[8', which is no value; write numbers, or a list"),
     ],
 )
 def test_what_is_unknown_ends_with_the_list_of_what_there_is(arguments, words, capsys, monkeypatch):
     monkeypatch.delenv("BESTARM_STARTED_BY", raising=False)
-    assert main(arguments) == 2
+    assert main(shlex.split(arguments)) == 2
     shown = capsys.readouterr()
     assert shown.out == ""
     assert shown.err.startswith("bestarm: ")

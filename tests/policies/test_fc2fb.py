@@ -73,10 +73,9 @@ def test_more_budget_errs_less():
 
 
 def test_what_has_no_risk_is_refused_in_one_line():
-    for policy, words in ((Gse(40), "got GSE, one with a budget"), (bestarm.lingape(40), "got LinGapE, one with a")):
-        with pytest.raises(ValueError, match=words) as caught:
-            bestarm.fc2fb(policy, 100)
-        assert "take m_lingape or lingifa" in str(caught.value)
+    remedy = ".*take m_lingape or lingifa"
+    refuses(lambda: bestarm.fc2fb(Gse(40), 100), "got GSE, one with a budget" + remedy)
+    refuses(lambda: bestarm.fc2fb(bestarm.lingape(40), 100), "got LinGapE, one with a" + remedy)
     refuses(lambda: Fc2fb(MLinGape(2), 100, delta0=0.9), r"delta0 must lie in \(0, 1/2\], got 0.9")
     with pytest.raises(ValueError, match=r"budget must be at least twice the base, got 100 and a base of 60"):
         Fc2fb(MLinGape(2), 100, base=60).start(EASY.arms, Streams.first(1))
