@@ -52,11 +52,11 @@ def experiment_a(label: str, level: float = 0.0) -> MisspecifiedBandit:
     return MisspecifiedBandit(label, features, theta / np.abs(theta).max(), 1.0, deviation=level * (np.arange(10) == 3))
 
 
-def general(seed: int, n_arms: int, n_features: int, kind: type = LinearBandit, sigma: float = 0.8) -> LinearBandit:
+def general(seed: int = 3, n_arms: int = 6, d: int = 3, kind: type = LinearBandit, sigma: float = 0.8) -> LinearBandit:
     """Return arms in general position, so that no two indices tie by themselves."""
     rng = np.random.default_rng(seed)
-    features = rng.standard_normal((n_arms, n_features))
-    return kind(f"general {seed} {n_arms} {n_features}", features, rng.standard_normal(n_features), sigma)
+    features = rng.standard_normal((n_arms, d))
+    return kind(f"general {seed} {n_arms} {d}", features, rng.standard_normal(d), sigma)
 
 
 class Bench:
@@ -121,6 +121,11 @@ def rows(policy: Any, problem: Any, streams: Streams, **options: Any) -> DataFra
     """Return a line for each replication, with whether its answer is correct and the first arm that it names."""
     metrics = {"correct": correct, "arm": lambda _, recommended: recommended[:, 0].astype(float)}
     return simulate(policy, problem, streams, metrics=metrics, **options)
+
+
+def first_rows(policy: Any, problem: Any, n: int, seed: int = 0) -> DataFrame:
+    """Return the same for the first n replications."""
+    return rows(policy, problem, Streams(seed, problem.label, np.arange(n)))
 
 
 class Runs(NamedTuple):

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from judges import BernoulliBandit, drive, general, rows, same_runs
+from judges import BernoulliBandit, drive, rows, same_runs
+from judges import general as instance
 from refusals import each_refused, refuses
 from scipy import stats
 
@@ -44,10 +45,6 @@ class Relabelled:
         return totals
 
 
-def instance(seed: int = 3, n_arms: int = 6, n_features: int = 3, kind: type = LinearBandit) -> LinearBandit:
-    return general(seed, n_arms, n_features, kind)
-
-
 EVERY_POLICY = {
     "LinUCB": lambda budget: LinUcb(budget, alpha=1.0),
     "LinUCB as coded": lambda budget: LinUcb(budget).as_coded(),
@@ -63,8 +60,8 @@ PASS_FIRST = {"BayesGap as coded", "UCB-GLM as coded", "LinGapE", "LinGapE-Greed
 each_policy = pytest.mark.parametrize("name", EVERY_POLICY)
 
 
-def problem_for(name: str, seed: int = 3, **shape) -> LinearBandit:
-    return instance(seed, kind=BernoulliBandit if "GLM" in name else LinearBandit, **shape)
+def problem_for(name: str, seed: int = 3) -> LinearBandit:
+    return instance(seed, kind=BernoulliBandit if "GLM" in name else LinearBandit)
 
 
 def test_ties_are_broken_uniformly_among_equal_arms():
@@ -142,10 +139,7 @@ def test_a_rotation_of_the_features_does_not_matter(name):
 
 @each_policy
 def test_failed_evaluations_cost_a_pull_padding_none_and_neither_teaches(name):
-    """With rewards NaN throughout, the estimates stay as they were and the budget still ends the search.
-
-    Beside them stand arms asked zero times, with a total that is none.
-    """
+    """With rewards NaN throughout, the estimates stay as they were and the budget still ends the search."""
     problem, streams = problem_for(name), Streams.first(3, seed=SEED, instance="NaN")
     policy = EVERY_POLICY[name](9)
     state, n_pulls = policy.start(problem.arms, streams), 0
@@ -155,7 +149,7 @@ def test_failed_evaluations_cost_a_pull_padding_none_and_neither_teaches(name):
         if policy.finished(state).all():
             break
         n_pulls += asked.counts.sum()
-        wide = Ask(np.pad(asked.arms, ((0, 0), (0, 2))), np.pad(asked.counts, ((0, 0), (0, 2))))
+        wide = Ask(*(np.pad(part, ((0, 0), (0, 2))) for part in asked))  # arms asked zero times, whose total is none
         policy.tell(state, wide, np.where(wide.counts > 0, np.nan, 99.0))
     assert n_pulls == 27
     assert (state.spent == 9).all()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from judges import Bench, BernoulliBandit, same_runs
-from judges import rows as rows_of
+from judges import first_rows as run
 from refusals import refused, refuses
 
 from bestarm.designs.allocation import DESIGNS, AllocationRule
@@ -32,11 +32,6 @@ def sphere(seed: int, n_arms: int, d: int, sigma: float = 0.5, n_sets: int | Non
     x = rng.standard_normal(shape)
     x /= np.linalg.norm(x, axis=-1, keepdims=True)
     return LinearBandit(f"sphere {seed} {shape}", x, rng.standard_normal(d if n_sets is None else (n_sets, d)), sigma)
-
-
-def run(policy, problem, n: int, seed: int = 0):
-    """Return one row for each replication: arm, pulls, correct."""
-    return rows_of(policy, problem, Streams(seed, problem.label, np.arange(n)))
 
 
 def by_library(policy: Gse):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from judges import Bench, general, same_runs
-from judges import rows as rows_of
+from judges import first_rows as run
 from refusals import refused
 from scipy import optimize
 
@@ -76,10 +76,6 @@ def test_exponentiated_gradients_lower_the_width():
 
 def problem(seed: int = 0, n_arms: int = 8, d: int = 5, sigma: float = 0.5) -> LinearBandit:
     return general(seed, n_arms, d, sigma=sigma)
-
-
-def run(policy, bandit, n: int):
-    return rows_of(policy, bandit, Streams(0, bandit.label, np.arange(n)))
 
 
 def the_draws(bench: Bench, stages):
