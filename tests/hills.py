@@ -16,10 +16,7 @@ def hills(n: int = 5, n_arms: int = 60, sigma: float = 0.1) -> NoiselessArms:
 
 
 def searched(policy: Any, problem: Any, streams: Streams, most: int = 10**9, fails: Any = None) -> tuple[Any, list]:
-    """Return the state after so many rounds or at the end, and what was asked and told in each.
-
-    ``fails`` says of a request and its number which rewards are NaN.
-    """
+    """Return the state at the end or after ``most`` rounds, and what was asked and told in each."""
     state, log = policy.start(problem.arms, streams), []
     pulled = problem.arms.no_pulls(len(streams.replications))
     while len(log) < most and not policy.finished(state).all():
@@ -27,6 +24,7 @@ def searched(policy: Any, problem: Any, streams: Streams, most: int = 10**9, fai
         if policy.finished(state).all():
             break
         totals = problem.rewards(asked, pulled, streams)
+        # ``fails`` says of a request and its number which rewards are NaN
         log.append((asked, totals if fails is None else np.where(fails(asked, len(log)), np.nan, totals)))
         policy.tell(state, *log[-1])
     return state, log

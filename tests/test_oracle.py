@@ -27,13 +27,11 @@ def time_of(x, means, n_best, sigma, weights):
 
 
 def test_arms_without_structure():
-    """Two share the pulls: T* = 8 sigma^2 / gap^2 (Garivier and Kaufmann 2016, Gaussian arms).
-
-    Of K with equal gaps the best has sqrt(K - 1) times the weight of another: 2 sigma^2 (1 + sqrt(K - 1))^2 / gap^2.
-    """
+    """Two share the pulls: T* = 8 sigma^2 / gap^2 (Garivier and Kaufmann 2016, Gaussian arms)."""
     found = characteristic_time(np.eye(2), np.array([1.0, 0.5]), 1, 0.5)
     assert 1.0 - 1e-9 <= found.time / (8 * 0.25 / 0.25) <= 1.02
     np.testing.assert_allclose(found.weights, 0.5, atol=0.05)
+    # of K with equal gaps the best has sqrt(K - 1) times the weight of another: 2 sigma^2 (1 + sqrt(K - 1))^2 / gap^2
     n = 5
     found = characteristic_time(np.eye(n), np.eye(n)[2], 1, 1.0)
     assert 1.0 - 1e-9 <= found.time / (2 * (1 + np.sqrt(n - 1)) ** 2) <= 1.02

@@ -38,12 +38,10 @@ def pieces(points):
 @settings(max_examples=60)
 @given(partition=partitions(s=st.integers(1, 40)), depth=st.integers(0, 4))
 def test_cells_are_those_of_the_pages(partition, depth):
-    """Boxes divided again and again along their longest side, the first of those that are equal up to rounding.
-
-    So are cells into the parts of their representatives, by the prime factors of S, the largest first.
-    """
+    """Boxes divided again and again along their longest side, the first of those that are equal up to rounding."""
     cells = cells_of(partition, depth)
     tree = Tree(partition.arity, partition.n_representatives, partition.lower, partition.upper)
+    # so are cells into the parts of their representatives, by the prime factors of S, the largest first
     assert pieces(partition.representatives(cells[-1:])[0]) == pieces(tree.points(int(cells[-1])))
     cells = cells[:: 1 + len(cells) // 40]
     expected = [tree.box(int(c)) for c in cells]
@@ -107,16 +105,14 @@ def test_the_root_has_no_parent_and_methods_keep_the_shape_of_what_they_are_give
 @settings(max_examples=80)
 @given(partition=partitions(s=st.integers(1, 40)), depth=st.integers(0, 6), place=st.floats(0, 0.999))
 def test_representatives_are_the_centres_of_a_grid_of_equal_parts(partition, depth, place):
-    """A full grid with equal steps, half a step from each face: so the parts have equal volume and fill the cell.
-
-    On an interval they are a + (i - 1/2)(b - a)/S.
-    """
+    """A full grid with equal steps, half a step from each face: so the parts have equal volume and fill the cell."""
     cell = np.array(partition.cell(depth, int(place * partition.arity**depth)))
     lower, upper = partition.bounds(cell)
     points = partition.representatives(cell)
     numbers = pieces(np.round((points - lower) / (upper - lower), 6))
     assert np.prod(numbers) == partition.n_representatives
     grid = np.meshgrid(*((np.arange(n) + 0.5) / n for n in numbers), indexing="ij")
+    # on an interval: a + (i - 1/2)(b - a)/S
     expected = lower + np.stack([g.ravel() for g in grid], axis=1) * (upper - lower)
     np.testing.assert_allclose(points, expected, rtol=0, atol=1e-13)
     single = replace(partition, n_representatives=1)  # the centre

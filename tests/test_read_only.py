@@ -21,10 +21,7 @@ SEARCH = (
 
 @pytest.fixture
 def run(tmp_path):
-    """Return a function that starts a search from a read-only copy of the library, with a home of some mode.
-
-    The super-user may write anywhere, unless this right is taken from the process.
-    """
+    """Return a function that starts a search from a read-only copy of the library, with a home of some mode."""
     site, home = tmp_path / "site-packages", tmp_path / "home"
     shutil.copytree(Path(bestarm.__file__).parent, site / "bestarm", ignore=shutil.ignore_patterns("__pycache__"))
     home.mkdir()

@@ -79,12 +79,9 @@ def test_clear_clusters_share_evenly(seed, sizes, budget):
 
 
 def test_default_is_the_rank_of_the_live_arms():
-    """Three groups in a plane, of which one is dead or not; the rank is 2 in six columns.
-
-    As many clusters as arms, or one: the uniform allocation.
-    """
+    """Three groups in a plane, of which one is dead or not; the rank is 2 in six columns."""
     square = np.random.default_rng(SEED).standard_normal((5, 5))
-    for n_clusters in (None, 1):
+    for n_clusters in (None, 1):  # as many clusters as arms, or one: the uniform allocation
         np.testing.assert_array_equal(allocated(square, 20, n_clusters)[0], 4)
     plane = np.linalg.qr(np.random.default_rng(SEED).standard_normal((6, 6)))[0][:2]
     features = np.repeat([[1.0, 0], [0, 1.0], [0.02, 1.0]], [4, 2, 3], axis=0) @ plane

@@ -33,12 +33,9 @@ def features_of(kind, seed, n_arms, n_features):
 
 
 def test_designs_by_hand():
-    """x = 1 and 3: the difference -2 costs 2/3 with the second arm alone, and 2 with e_1 - e_2.
-
-    Arms e_1, e_2 and s (e_1 - e_2): weight 1/s on the third costs 1/s, less than 2 when s > 1/2.
-    """
+    """x = 1 and 3: the difference -2 costs 2/3 with the second arm alone, and 2 with e_1 - e_2."""
     np.testing.assert_allclose(l1_design(np.array([[1.0], [3.0]]), 0, 1), [0, -2 / 3], atol=1e-12)
-    for stretch, expected in ((4.0, [0, 0, 0.25]), (0.25, [1, -1, 0])):
+    for stretch, expected in ((4.0, [0, 0, 0.25]), (0.25, [1, -1, 0])):  # weight 1/s costs 1/s, below 2 when s > 1/2
         features = np.array([[1.0, 0.0], [0.0, 1.0], [stretch, -stretch]])
         np.testing.assert_allclose(l1_design(features, 0, 1), expected, atol=1e-12)
         np.testing.assert_allclose(l1_designs(features).weights[0, 1], expected, atol=1e-12)

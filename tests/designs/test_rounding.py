@@ -56,10 +56,8 @@ def test_apportionment_spends_the_budget_and_is_efficient(seed, n_arms, n_unused
 
 
 def test_whole_quotas_are_kept():
-    """Weights that are multiples of 1/n need no rounding, though 100 * 0.07 exceeds 7 in floating point.
-
-    The worst case of the ceiling: an arm with next to all the weight, and six with next to none, n + 6 pulls.
-    """
+    """Weights that are multiples of 1/n need no rounding, though 100 * 0.07 exceeds 7 in floating point."""
+    # the worst case of the ceiling: an arm with next to all the weight, and six with next to none, n + 6 pulls
     assert rounded(np.array([1 - 6e-5] + [1e-5] * 6), 10, "ceiling").sum() == 16
     assert 100 * 0.07 > 7
     for hundredths in range(1, 100):
@@ -182,16 +180,14 @@ def naive_swap(features, weights, pulls, epsilon):
 
 
 def test_swaps_against_the_naive_ones():
-    """From the apportionment, and through many swaps from a random start.
-
-    Where an allocation is balanced to the last digit, the processor's rounding decides whether swaps end there.
-    """
+    """From the apportionment, and through many swaps from a random start."""
     rng = np.random.default_rng(SEED)
     n_changed, n_moved, n_edges = 0, 0, 0
 
     def agree(pulls, start, features, weights, epsilon):
         if np.array_equal(pulls, naive_swap(features, weights, start, epsilon)):
             return 0
+        # balanced to the last digit, so that the processor's rounding decides whether swaps end there
         used = weights > 0
         whitened = whiten(features[used], weights[used], pulls.sum())
         smallest = np.linalg.eigvalsh((whitened.T * pulls[used]) @ whitened)[0]

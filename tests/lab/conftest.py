@@ -13,10 +13,8 @@ KERNEL = {"kernelspec": {"display_name": "Python 3", "language": "python", "name
 
 @pytest.fixture
 def tiny_notebook(tmp_path, monkeypatch) -> Callable[..., Path]:
-    """Return a function that writes the notebook gse/01_tiny below the test's folder: parameters, then some code.
-
-    Notebooks that run in this process are then read and published there.
-    """
+    """Return a function that writes the notebook gse/01_tiny below the test's folder: parameters, then some code."""
+    # notebooks that run in this process are read and published there
     for name, folder in {"NOTEBOOKS": "notebooks", "FIGURES": "figures", "QUICK": "_quick"}.items():
         monkeypatch.setattr(runner, name, tmp_path / folder)
 

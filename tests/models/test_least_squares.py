@@ -31,10 +31,7 @@ def by_pseudo_inverse(features, live, counts, totals):
 @settings(max_examples=60)
 @given(seed=st.integers(0, 2**32 - 1), shape=shapes, scale=st.sampled_from([1e-6, 1.0, 1e6]))
 def test_projection_equals_the_pseudo_inverse(seed, shape, scale):
-    """Also where the arms that were pulled span less than the live ones, or no arm was pulled.
-
-    The rank is judged relative to the longest arm.
-    """
+    """Also where pulled arms span less than live ones, or none was pulled; the rank is relative to the longest arm."""
     features, live, counts, totals = random_case(seed, 3, *shape)
     features *= scale
     found = least_squares_means(features, np.arange(3), live, counts, totals)

@@ -103,13 +103,7 @@ def test_a_misspelling_is_refused_in_one_line_with_its_place(rows, text, said):
 
 @dataclass(frozen=True)
 class Damaged(Rows):
-    """Rows in which one thing was turned round.
-
-    Parameters
-    ----------
-    damage : str
-        Which one.
-    """
+    """Rows in which one thing, ``damage``, was turned round."""
 
     damage: str = ""
 

@@ -87,15 +87,12 @@ def test_hardness_with_certain_means_is_that_of_the_gaps(values, width, epsilon)
 
 
 def test_exploration_is_theorem_1():
-    """By hand; 0 for a budget far below the number of arms, an infinite hardness, or none at all.
-
-    Of one arm certainly best the gap is -2, which counts 2 in absolute value and otherwise epsilon.
-    """
+    """By hand; 0 for a budget far below the number of arms, an infinite hardness, or none at all."""
     assert exploration(12.0, 0.75, True) == pytest.approx(2.0)
     assert (exploration(12.0, 0.75, False), exploration(-3.0, 1.0, True)) == (pytest.approx(4.0), 0.0)
     assert (exploration(5.0, np.inf, True), exploration(5.0, 0.0, True)) == (0.0, 0.0)
     assert estimated_hardness(np.zeros(2), np.zeros(2), 0.0, True, True) == np.inf
-    for absolute, own in ((True, 1.05), (False, 0.1)):
+    for absolute, own in ((True, 1.05), (False, 0.1)):  # a gap of -2 counts 2 in absolute value, otherwise epsilon
         found = estimated_hardness(np.array([3.0, 1.0]), np.zeros(2), 0.1, False, absolute)
         assert found == pytest.approx(own + 1.05)
 

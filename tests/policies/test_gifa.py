@@ -31,10 +31,7 @@ state_of_knowledge = st.tuples(st.integers(0, 2**32 - 1), st.integers(3, 8), st.
 
 
 def random_instance(seed: int, n_arms: int, n_features: int, gap: float = 0.0, n_best: int = 1) -> LinearBandit:
-    """Return arms in general position, so that nothing but the start of an algorithm can tie.
-
-    With a ``gap``, the m best arms are lifted by it.
-    """
+    """Return arms in general position, so that only the start can tie; a ``gap`` lifts the m best arms by it."""
     rng = np.random.default_rng(seed)
     features = rng.standard_normal((n_arms, n_features))
     theta = rng.standard_normal(n_features) / np.sqrt(n_features)
@@ -251,10 +248,7 @@ def test_lemma_1_the_ugape_rule_is_never_the_later_one(drawn):
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 6), st.integers(1, 6), st.floats(0.01, 10))
 def test_lemma_11_other_pulls_only_help(seed, n_arms, n_features, rho):
-    """The norm of every x is at most what it would be had only the pulls of one arm been made.
-
-    Of x_a itself that is |x_a| / sqrt(N_a |x_a|^2 + rho): the only use of Lemma 2.
-    """
+    """The norm of every x is at most what it would be had only the pulls of one arm been made."""
     rng = np.random.default_rng(seed)
     x = rng.standard_normal((n_arms, n_features))
     arms = rng.integers(n_arms, size=int(rng.integers(1, 60)))
@@ -262,6 +256,7 @@ def test_lemma_11_other_pulls_only_help(seed, n_arms, n_features, rho):
     for a in range(n_arms):
         alone, _ = direct(x, rho, np.where(np.arange(n_arms) == a, pulls, 0), np.zeros(n_arms))
         assert (np.diag(gram) <= np.diag(alone) * (1 + 1e-9)).all()
+        # of x_a itself that is |x_a| / sqrt(N_a |x_a|^2 + rho): the only use of Lemma 2
         assert gram[a, a] <= x[a] @ x[a] / (pulls[a] * x[a] @ x[a] + rho) * (1 + 1e-9)
 
 

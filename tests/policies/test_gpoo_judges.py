@@ -36,16 +36,13 @@ def bench_of(bandit, replication):
 
 
 def authors_gp_tree(bandit, replication, n_evaluations):
-    """The authors' GPTree for n = 80 with their arithmetic: squared distances of GPy, Cholesky, one leaf at a time.
-
-    Indices stand in a dictionary in the order in which nodes were made, and the first largest one is taken.
-    """
+    """The authors' GPTree for n = 80 with their arithmetic: squared distances of GPy, Cholesky, one leaf at a time."""
     bench, n, noise, rewards = bench_of(bandit, replication), 80, 0.005, []
     beta, log_terms = 0.25 * np.sqrt(np.log(n) + 2.0), 4.0 + 1.0 + 2 * np.log(n**2 * np.pi**2 / 6)
     spread = [0.1 * 0.5**h for h in range(30)]
     variation = [4 * g * (np.sqrt(log_terms + h * np.log(2) + 4 * np.log(1 / g)) + 1.0) for h, g in enumerate(spread)]
     nodes = {0: (0.0, 1.0, 0)}  # by heap number: interval and depth
-    indices, model = {0: 0.0}, None
+    indices, model = {0: 0.0}, None  # in the order in which nodes were made; the first largest one is taken
 
     def kernel(x, y):
         return 0.1 * np.exp(-0.5 * (np.sqrt(np.maximum(-2 * np.outer(x, y) + (x**2)[:, None] + y**2, 0)) / 0.05) ** 2)

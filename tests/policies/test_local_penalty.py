@@ -68,15 +68,12 @@ def test_few_candidates_do_not_hide_the_steepest_slope():
 
 
 def test_no_arm_comes_twice_where_it_is_known_and_below_the_best():
-    """With a deviation that vanishes and a mean below the best, phi is 0 at the arm: the maximiser is another one.
-
-    The balls in which phi vanishes must not cover all arms; the slope is that steep.
-    """
+    """With a deviation that vanishes and a mean below the best, phi is 0 at the arm: the maximiser is another one."""
     rng = np.random.default_rng(0)
     points = np.ascontiguousarray(rng.random((50, 2)).T)
     means = rng.uniform(-1.0, 0.9, 50)
     scores, chosen = local_penalty.log_softplus(means + 2.0 * rng.random(50)), []
-    for _ in range(10):
+    for _ in range(10):  # the slope is so steep that the balls in which phi vanishes do not cover all arms
         chosen.append(int(scores.argmax()))
         local_penalty.penalise(scores, points, chosen[-1], means[chosen[-1]], 1e-8, 30.0, 1.0)
         assert scores[chosen[-1]] < -1e6
