@@ -27,12 +27,8 @@ def decided(effects, need, shared, n_ledgers):
     own = generator.normal(size=(n_ledgers, m, RUNS))
     runs = effects[None, :, None] + spread * (np.sqrt(shared) * common + np.sqrt(1.0 - shared) * own)
     means, errors = runs.mean(axis=2), runs.std(axis=2, ddof=1) / np.sqrt(RUNS)
-    both = np.array(
-        [
-            [statistics.Estimate(d, e, RUNS).tails(0.0) for d, e in zip(*cell, strict=True)]
-            for cell in zip(means, errors, strict=True)
-        ]
-    )
+    cells = zip(means.ravel(), errors.ravel(), strict=True)
+    both = np.array([statistics.Estimate(d, e, RUNS).tails(0.0) for d, e in cells]).reshape(n_ledgers, m, 2)
     confirmed = [statistics.partial_conjunction_of_cells(ps, need) <= 0.025 for ps in both[:, :, 0]]
     refuted = [statistics.partial_conjunction_of_cells(ps, m - need + 1) <= 0.025 for ps in both[:, :, 1]]
     return np.mean(confirmed), np.mean(refuted)

@@ -1,5 +1,7 @@
 """Instances beyond the paper: equal gaps, misspecification, real features; curves and times of the figures."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -69,16 +71,14 @@ def test_real_instances_deviate_as_their_names_say(name):
 
 def test_unreadable_files_are_named(tmp_path):
     path = tmp_path / "arms.npz"
+    read = partial(lastfm.read_linear_representation, path, n_arms=3, n_features=2)
     path.write_bytes(b"no archive")
-    with pytest.raises(ValueError, match=r"arms\.npz: expected a NumPy archive, found something else"):
-        lastfm.read_linear_representation(path, n_arms=3, n_features=2)
+    refuses(read, r"arms\.npz: expected a NumPy archive, found something else")
     np.savez(path, features=np.ones((3, 2)), theta=np.ones(2))
-    with pytest.raises(ValueError, match="expected arrays features, theta, ground_truth, found features, theta"):
-        lastfm.read_linear_representation(path, n_arms=3, n_features=2)
-    assert lastfm.read_linear_representation(path, n_arms=3, n_features=2, with_truth=False).truth is None
+    refuses(read, "expected arrays features, theta, ground_truth, found features, theta")
+    assert read(with_truth=False).truth is None
     np.savez(path, features=np.ones((3, 2)), theta=np.array([1.0, np.nan]))
-    with pytest.raises(ValueError, match=r"expected finite theta of shape \(2,\)"):
-        lastfm.read_linear_representation(path, n_arms=3, n_features=2, with_truth=False)
+    refuses(lambda: read(with_truth=False), r"expected finite theta of shape \(2,\)")
     refuses(lambda: lastfm.lastfm_instance("lastfm", True), "name must be one of lastfm-103")
 
 

@@ -2,6 +2,7 @@
 
 import re
 from functools import partial
+from itertools import product
 
 import h5py
 import numpy as np
@@ -262,15 +263,10 @@ def twice(ranks):
 
 
 def test_misfit_and_gain_of_lines():
-    fits = pd.DataFrame(
-        [
-            {"panel": "A", "series": c, "learning_rate": r, "replication": i, "x": x, "mse": x * m, "var": 2.0}
-            for c, m in (("linear", 3.0), ("NN 10-5", 2.0), ("NN 100-10", 1.0))
-            for r in (0.001, 0.003, 0.01)
-            for i in (0, 1)
-            for x in (1, 2)
-        ]
-    )
+    errors = {"linear": 3.0, "NN 10-5": 2.0, "NN 100-10": 1.0}
+    lines = [(c, r, i, x, x * m) for (c, m), r, i, x in product(errors.items(), (0.001, 0.003, 0.01), (0, 1), (1, 2))]
+    columns = ["series", "learning_rate", "replication", "x", "mse"]
+    fits = pd.DataFrame(lines, columns=columns).assign(panel="A", var=2.0)
     assert own_misfit(fits, {})[["linear", "NN 10-5", "NN 100-10"]].to_numpy().tolist() == [[3.0, 2.0, 1.0]] * 2
     ranks = {"RandomBatch": [9, 9], "MeanOpt 0.001": [9, 1], "MeanOpt 0.01": [9, 9], "MeanOpt 0.1": [1, 1]}
     searches = runs_of("rank", twice(ranks), 5, name="A", arm_count=500, data="simulated")

@@ -1,5 +1,7 @@
 """From rows of searches of screens to tables, gains and the values of claims, on rows made by hand."""
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,18 +15,12 @@ SERIES = ["OAE", "Largest norms", "Random"]
 def rows_of(series=SERIES, screens=("IFNg", "NK"), convention="as_written", n=3):
     """Hit ratios that are 0.01 times the place of a series, plus a thousandth for each run, in three records."""
     lines = [
-        {
-            **{"convention": convention, "series": name, "name": screen, "replication": run, "round": number},
-            **{"pulls": 16 * number, "hit_ratio": (number / 50) * (0.01 * (place + 1) + 0.001 * run), "data": "real"},
-            **{"recall_one_split": 0.5, "recall_two_splits": (number / 50) * 0.004, "precision": 0.25},
-            "recall_rising": 0.125,
-        }
-        for place, name in enumerate(series)
-        for screen in screens
-        for run in range(n)
-        for number in (0, 25, 50)
+        (name, screen, run, number, 16 * number, (number / 50) * (0.01 * (place + 1) + 0.001 * run))
+        for (place, name), screen, run, number in product(enumerate(series), screens, range(n), (0, 25, 50))
     ]
-    return pd.DataFrame(lines)
+    rows = pd.DataFrame(lines, columns=["series", "name", "replication", "round", "pulls", "hit_ratio"])
+    recalls = {"recall_one_split": 0.5, "recall_two_splits": (rows["round"] / 50) * 0.004, "recall_rising": 0.125}
+    return rows.assign(convention=convention, data="real", precision=0.25, **recalls)
 
 
 def test_curves_hold_the_exact_law_in_the_place_of_random_runs():

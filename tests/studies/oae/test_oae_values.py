@@ -215,12 +215,8 @@ def test_objectives_are_compared_with_mean_opt_of_the_same_strength():
 def _fit(series, panel, errors):
     """Return rows of fits whose last error over the variance is ``errors``, one for each step size."""
     lines = [(rate, error, n) for rate, error in zip((0.001, 0.003, 0.01), errors, strict=True) for n in range(3)]
-    return pd.DataFrame(
-        [
-            {"series": series, "panel": panel, "learning_rate": rate, "replication": n, "x": 200, "mse": error}
-            for rate, error, n in lines
-        ]
-    ).assign(var=1.0)
+    rows = pd.DataFrame(lines, columns=["learning_rate", "mse", "replication"])
+    return rows.assign(series=series, panel=panel, x=200, var=1.0)
 
 
 def test_the_step_size_is_that_of_the_lowest_mean_rank_over_the_sets_that_a_class_searches():
