@@ -1,6 +1,7 @@
 """UCB-GLM: the estimate against statsmodels and SciPy, its page, closed forms, refusals."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -15,16 +16,12 @@ from scipy.special import expit, logit
 from bestarm.interface import Ask
 from bestarm.models.regression import design, factorise, fit_logistic, log_likelihood
 from bestarm.policies.linear.ucb_glm import UcbGlm, is_at_least, theoretical_alpha
-from bestarm.problems.linear_bandit import LinearBandit
 from bestarm.streams import Streams
 from bestarm_plain.ucb_glm import ucb_glm
 
 SEED = 20261120
+instance = partial(general, kind=BernoulliBandit)
 SHAPES = {"seed": st.integers(0, 2**32 - 1), "n_arms": st.integers(1, 8), "d": st.integers(1, 6)}
-
-
-def instance(seed: int, n_arms: int, n_features: int) -> LinearBandit:
-    return general(seed, n_arms, n_features, BernoulliBandit)
 
 
 def random_data(seed: int, n_arms: int, d: int, most: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -127,13 +127,10 @@ def test_precision_is_of_the_nodes_that_a_tree_has(trees):
 
 
 def test_feedback_of_integrals_says_less():
-    values = {
-        name: feedback_values(
-            reward_function("f1", **given), np.arange(7, 15), Gpoo("G", 1).kernel, Streams.first(1), name, "smoke"
-        )
-        for name, given in {"average": {"feedback": "average"}, "integral": {"feedback": "integral"}}.items()
-    }
-    widths = {name: (v["high"] - v["low"]).mean() for name, v in values.items()}
+    given, widths = (np.arange(7, 15), Gpoo("G", 1).kernel, Streams.first(1)), {}
+    for name in ("average", "integral"):
+        values = feedback_values(reward_function("f1", feedback=name), *given, name, "smoke")
+        widths[name] = (values["high"] - values["low"]).mean()
     assert widths["average"] < 0.7 * widths["integral"]
     sizes = cell_statistics(Gpoo("G", 1).kernel, range(4), [1, 10], 0.1, "smoke").set_index(["series", "x"])["value"]
     assert sizes["S = 1", 0] == pytest.approx(np.sqrt(0.1))

@@ -139,13 +139,9 @@ def test_claims_decide_in_both_directions(data, rows):
 
 def test_a_list_of_drugs_in_the_order_of_its_scores_tells_nothing():
     """Best anti-epileptic and worst pro-convulsant drugs first: chosen by the result. In another order it is a test."""
-    labels = [1, 1, -1, -1]
-    chosen, other = (
-        checks.recorded_hit_ratios(
-            {"ranks": [1]}, {"drug_simulator": made_rows([[scores]], labels).assign(convention="as_coded")}
-        )
-        for scores in ([0.9, 0.8, 0.1, 0.2], [0.8, 0.9, 0.1, 0.2])
-    )
+    made = (made_rows([[scores]], [1, 1, -1, -1]) for scores in ([0.9, 0.8, 0.1, 0.2], [0.8, 0.9, 0.1, 0.2]))
+    tables = (rows.assign(convention="as_coded") for rows in made)
+    chosen, other = (checks.recorded_hit_ratios({"ranks": [1]}, {"drug_simulator": table}) for table in tables)
     assert chosen.holds
     assert not chosen.informative
     assert other.holds
