@@ -45,6 +45,10 @@ def cells(line: pd.Series) -> str:
     return line["decided_by"].partition(" cells")[0]
 
 
+def comparisons(line: pd.Series) -> str:
+    return f"{line['for']:.0f} of {line['comparisons']:.0f}"
+
+
 STORIES = [  # a fragment of the README, and what makes its numbers of a verdict
     ("needs **{}** times LinGame's pulls", "TOPM-C8", "as_written", lambda v: f"{v['effect']:.2f}"),
     ("at most **{}** times", "TOPM-C8.b", "as_written", lambda v: f"{v['effect']:.2f}"),
@@ -54,14 +58,9 @@ STORIES = [  # a fragment of the README, and what makes its numbers of a verdict
     ("rewards of its earlier stages, in **{}**", "GSE-C1.e", "as_written", cells),
     ("faster than random batches in **{}** settings", "OAE-C2e", "as_written", cells),
     ("than the same search without optimism in **{}**", "OAE-C2f", "as_written", cells),
-    ("better in **{}** comparisons", "DPP-C1", "as_written", lambda v: f"{v['for']:.0f} of {v['comparisons']:.0f}"),
-    (
-        "ignores features in {} comparisons",
-        "TOPM-C32a",
-        "as_written",
-        lambda v: f"{v['for']:.0f} of {v['comparisons']:.0f}",
-    ),
-    ("least regret in {} comparisons", "GPOO-C1", "as_written", lambda v: f"{v['for']:.0f} of {v['comparisons']:.0f}"),
+    ("better in **{}** comparisons", "DPP-C1", "as_written", comparisons),
+    ("ignores features in {} comparisons", "TOPM-C32a", "as_written", comparisons),
+    ("least regret in {} comparisons", "GPOO-C1", "as_written", comparisons),
     ("of `greedy` in {}", "OAE-C2f", "as_written", cells),
     ("and worse in **{}**", "DPP-C1", "as_written", lambda v: f"{v['against']:.0f}"),
 ]
