@@ -1,5 +1,6 @@
 """The check of a policy: every policy of the library passes, and each kind of mistake is told by its own line."""
 
+import random
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -151,6 +152,12 @@ def counting_padding(self, state, asked, totals):
     Old.tell(self, state, Ask(asked.arms, np.ones_like(asked.counts)), totals)
 
 
+def every_arm_first(self, state):
+    """Look at other replications once each arm was pulled."""
+    asked, turn = Old.ask(self, state), int(state.rounds.max()) - 1
+    return Ask(np.full_like(asked.arms, turn if turn < 12 else least_known(state)), asked.counts)
+
+
 def by_rewards(self, state):
     state.rounds[:] = state.pulls.sum(axis=1)  # failed evaluations are none
     return Old.ask(self, state)
@@ -189,6 +196,9 @@ FROM_ONE = mistaken("FromOne", ask=asking(lambda asked: Ask(asked.arms + 12, ask
 INSATIABLE = mistaken("Insatiable", 3, ask=asking(lambda asked: Ask(asked.arms, np.ones_like(asked.counts))))
 EARLY = mistaken("Early", 3, finished=lambda self, state: state.rounds >= self.budget)
 ENDLESS = mistaken("Endless", 4, ask=restarted)
+CENTRES = mistaken("Centres", start=starting(lambda arms, _: {"key": np.subtract(arms.features, 1, arms.features)}))
+RANDOM_END = mistaken("RandomEnd", recommend=lambda _, state: np.full((len(state.sums), 1), random.randrange(12)))
+LATE_GOSSIP = mistaken("LateGossip", 30, ask=every_arm_first)
 ONE_ANSWER = mistaken(
     "OneAnswer", recommend=lambda self, state: Old.recommend(self, state)[:, 0], ask=lambda _, state: Old().ask(state)
 )
@@ -225,11 +235,17 @@ test_each_mistake_is_told_by_its_own_line = refused(
     (EARLY, "a replication that has finished still asks for pulls; let ask decide that it stops"),
     (ENDLESS, "the search has a setting budget of 4 and has not ended after 6 rounds; count what was"),
     (ONE_ANSWER, r"recommend must be int64 of shape \(3, n_best\) at any time, got int64 of shape \(3,\)"),
-    (GLOBAL_DRAWS, "two searches with the same streams asked for other pulls; draw from the streams alone"),
-    (FRESH_DRAWS, "two searches with the same streams asked for other pulls; draw from the streams alone"),
+    (GLOBAL_DRAWS, "two searches with the same streams asked for or recommended other arms; draw from the streams"),
+    (FRESH_DRAWS, "two searches with the same streams asked for or recommended other arms; draw from the streams"),
     (SEEDLESS, "another seed of the streams changes nothing; make the key of every draw by streams.key"),
-    (BY_PLACE, "replication 1 asks for other pulls alone than among three; draw by the number of the replication"),
-    (GOSSIP, "replication . asks for other pulls alone than among three; .* let no row look at another"),
+    (BY_PLACE, "replication 1 asks for or recommends other arms alone than among three; draw by the number of the rep"),
+    (GOSSIP, "replication . asks for or recommends other arms alone than among three; .* let no row look at another"),
+    (
+        LATE_GOSSIP,
+        "replication . asks for or recommends other arms alone than among three; .* let no row look at another",
+    ),
+    (RANDOM_END, "two searches with the same streams asked for or recommended other arms"),
+    (CENTRES, "start changes the features of the arms that it is given; copy them first"),
     (HIDDEN_LIST, r"after take_rows\(state, rows\) the rows that are left ask for other pulls; keep whatev"),
     (LEARNS_PADDING, "the total beside a count of 0 changes the search; leave out entries with a count of 0"),
     (FRAGILE, r"a reward of NaN, a failed evaluation, ended the search by ZeroDivisionError \(no reward\)"),

@@ -108,6 +108,8 @@ def _check_value(name: str, value: Any, kind: _Kind, least: float | None) -> Non
             raise ValueError(f"{name} must be a number, got {value!r}; give a float.")
         if not np.isfinite(float(value)):
             raise ValueError(f"{name} must be finite, got {value}; give a finite number.")
+        if abs(float(value)) > 1e150:  # whose square is infinite
+            raise ValueError(f"{name} must be at most 1e+150 in size, got {value}; rescale.")
     if kind.name == "int":
         check_whole(name, value)
     if kind.name == "ints":
@@ -124,6 +126,9 @@ def check_kernel(kernel: Any) -> None:
     """Refuse settings of a kernel that leave out its variance or length-scale, or have others.
 
     Raises ValueError with what is missing or unknown."""
+    if not isinstance(kernel, Mapping) and not hasattr(kernel, "K"):
+        remedy = 'write {"variance": 1.0, "lengthscale": 0.1}'
+        raise ValueError(f"a kernel is a mapping of settings or has a method K, got {kernel!r}; {remedy}.")
     needed = {"variance", "lengthscale"}
     if isinstance(kernel, Mapping) and not needed <= set(kernel) <= needed | {"family"}:
         given = ", ".join(map(str, kernel)) or "nothing"

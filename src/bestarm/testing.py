@@ -22,7 +22,7 @@ from bestarm.streams import Streams
 
 Rewards = Callable[[IntArray], FloatArray]
 
-ROUNDS = 6  # of a search that is looked at
+ROUNDS, MANY_ROUNDS = 6, 16  # of a search that is looked at; more than arms, which may all be pulled first
 REPLICATIONS = 5  # unlike the numbers of arms and of features, so that an axis tells which one it is
 LONGEST = 400  # budgets and rounds up to this are spent to the end
 
@@ -124,7 +124,11 @@ class _Check:
 
     def start(self, replications: list[int], seed: int = 0) -> Any:
         """Return the state of these replications before the first pull."""
-        return self.policy.start(self.arms, Streams(seed, "check", np.array(replications, dtype=np.int64)))
+        given = copy.deepcopy(self.arms)
+        state = self.policy.start(given, Streams(seed, "check", np.array(replications, dtype=np.int64)))
+        same = not isinstance(given, Arms) or np.array_equal(given.features, self.arms.features)
+        self.expect(same, "start changes the features of the arms that it is given", "copy them first")
+        return state
 
     def totals(self, asked: Ask) -> FloatArray:
         """Return rewards of what was asked."""
@@ -172,7 +176,7 @@ class _Check:
         rounds: int = ROUNDS,
         told: Callable[[int, Ask, FloatArray], tuple[Ask, FloatArray]] | None = None,
     ) -> list[list[list[tuple[int, int]]]]:
-        """Return what each of n replications asked in each round: pairs of an arm and its count."""
+        """Return what each of n replications asked in each round: pairs of an arm and its count, 0 if recommended."""
         log: list[list[list[tuple[int, int]]]] = [[] for _ in range(n)]
         for turn in range(rounds):
             before = self.finished(state, n)
@@ -185,10 +189,11 @@ class _Check:
             self.expect(not asked.counts[over].any(), what, remedy)
             what = "a replication that has not finished asks for no pull"
             self.expect(asked.counts[~over].any(axis=1).all(), what, "ask for at least one, or finish")
-            self.recommend(state, n)
-            for r in range(n):
+            best = self.recommend(state, n)
+            for r in np.flatnonzero(~before):
                 pulled = asked.counts[r] > 0
                 log[r].append(list(zip(asked.arms[r, pulled].tolist(), asked.counts[r, pulled].tolist(), strict=True)))
+                log[r][-1] += [(arm, 0) for arm in best[r].tolist()]
             if over.all():
                 break
             given, totals = Ask(asked.arms.copy(), asked.counts.copy()), self.totals(asked)
@@ -232,25 +237,33 @@ class _Check:
             kept = np.random.get_state(), random.getstate()  # noqa: NPY002
             np.random.seed(number)  # noqa: NPY002
             random.seed(number)
-            logs.append(self.search(self.start([0, 1, 2]), 3))
+            logs.append(self.search(self.start([0, 1, 2]), 3, MANY_ROUNDS))
             np.random.set_state(kept[0])  # noqa: NPY002
             random.setstate(kept[1])
-        what = "two searches with the same streams asked for other pulls"
+        what = "two searches with the same streams asked for or recommended other arms"
         remedy = "draw from the streams alone, keep no memory in the policy, and draw no fresh or global random numbers"
         self.expect(logs[0] == logs[1], what, remedy)
-        others = self.search(self.start([0, 1, 2], seed=1), 3)
+        others = self.search(self.start([0, 1, 2], seed=1), 3, MANY_ROUNDS)
         differs = others != logs[0] or logs[0][0] == logs[0][1] == logs[0][2]
         what = "replications draw differently, but another seed of the streams changes nothing"
         self.expect(differs, what, "make the key of every draw by streams.key(...)")
 
     def independence(self) -> None:
-        """Check that a replication is the same alone, among others, and in another order."""
-        together = self.search(self.start([0, 1, 2]), 3)
+        """Check that a replication, each with rewards of its own, is the same alone, among others, in another order."""
+
+        def searched(numbers: list[int]) -> list[list[list[tuple[int, int]]]]:
+            def told(turn: int, asked: Ask, totals: FloatArray) -> tuple[Ask, FloatArray]:
+                places = (asked.arms + np.array(numbers)[:, None]) % self.n_arms
+                return asked, np.asarray(asked.counts * self.rewards(places), dtype=np.float64)
+
+            return self.search(self.start(numbers), len(numbers), MANY_ROUNDS, told)
+
+        together = searched([0, 1, 2])
         for r in range(3):
-            what = f"replication {r} asks for other pulls alone than among three"
+            what = f"replication {r} asks for or recommends other arms alone than among three"
             remedy = "draw by the number of the replication, streams.replications, and let no row look at another"
-            self.expect(self.search(self.start([r]), 1)[0] == together[r], what, remedy)
-        same = self.search(self.start([2, 0, 1]), 3) == [together[2], together[0], together[1]]
+            self.expect(searched([r])[0] == together[r], what, remedy)
+        same = searched([2, 0, 1]) == [together[2], together[0], together[1]]
         what, remedy = "the order of the replications changes their pulls", "draw by the number of the replication"
         self.expect(same, what, f"{remedy}, not by its place")
 

@@ -277,7 +277,7 @@ def test_a_policy_that_no_file_can_hold(tmp_path):
     search.tell(search.ask().assign(reward=1.0))
     search.ask(3)
     assert search.check() == []
-    refuses(lambda: search.save(tmp_path / "s.zip"), "a Mine cannot be saved")
+    refuses(lambda: search.save(tmp_path / "s.zip"), "a Mine cannot be saved: files hold policies of bestarm alone")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -138,6 +138,7 @@ test_calls_that_are_refused = refused(
     (lambda s: Search(TABLE, "gp_bucb", aim="up"), "aim must be one of max, min, both, or the number"),
     (lambda s: Search(TABLE, "gp_bucb", aim=np.nan), "aim must be one of .*; got nan"),
     (lambda s: Search(TABLE, "gp_bucb", hits=np.nan), "hits must be finite, got nan"),
+    (lambda s: Search(TABLE, "hits", aim="min", threshold=-2.0), "threshold is of rewards to be large, not of the aim"),
     (lambda s: Search(TABLE, "gp_bucb", hits="many"), "hits must be a reward, a share such as '5%', or a list"),
     (lambda s: Search(TABLE, "gp_bucb", hits=["c99"]), "c99 is no candidate"),
     (lambda s: Search(TABLE, "gp_bucb", optimsm=1), "gp_bucb has no setting 'optimsm'; it has: "),

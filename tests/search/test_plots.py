@@ -94,7 +94,7 @@ def test_every_aim_is_drawn_in_its_units(aim, word):
     expected = {"max": rewards.max(), "min": rewards.min(), "both": rewards.max()}
     assert best == pytest.approx(expected.get(aim, (rewards - 0.5).abs().min()))
     assert len(plots.describe(figure).splitlines()) == 4
-    assert "11 measured, 1 failed, 4 next batch" in plots.describe(figure)
+    assert "11 measured, 1 failed, 4 to be measured" in plots.describe(figure)
 
 
 def test_looking_changes_nothing(tmp_path):

@@ -244,6 +244,8 @@ def test_a_table_of_symbols_can_be_given(lab, hgnc, monkeypatch, capsys):
     shown = lab.says(capsys, *other, str(hgnc), policy="random")
     assert "1 outdated symbols mapped by HGNC's table (OLD1 is NEW1)." in shown
     assert "there is no file" in lab.says(capsys, *other, str(lab.folder / "none.tsv"), policy="random", status=2)
+    (bare := lab.folder / "bare.tsv").write_text("OLD1\tNEW1\n")
+    assert "the first line, 'OLD1\\tNEW1', is no header" in lab.says(capsys, *other, str(bare), status=2)
 
 
 @pytest.mark.skipif(not registry.available(TABLE), reason="HGNC's table is not here")

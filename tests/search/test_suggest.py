@@ -167,6 +167,26 @@ def test_the_same_call_twice_gives_the_same_batch_and_changes_no_file(lab, capsy
     assert (lab.files(), len(before)) == (before, 2)
 
 
+def test_a_hit_is_that_of_the_batch_which_waits_and_is_told_with_all_of_it(lab, capsys):
+    lab.measure(genes()[:12])
+    lab.suggest("--hit", "20", policy="gp")
+    assert "round 1 waits for its results, with hits from 20 on" in lab.says(
+        capsys, "--hit", "30", status=2, policy="gp"
+    )
+    (lab.rounds / "candidates.zip").unlink()
+    assert "expected hits: " in lab.says(capsys, "--hit", "20", policy="gp")
+    assert (lab.rounds / "candidates.zip").exists()
+    assert "round 1: 0 measured" not in lab.says(capsys, "--pending", policy="gp")
+    lab.measure(lab.batch(1)[:1])
+    assert "were expected" not in lab.says(capsys, "--withdraw", "--hit", "20", policy="gp")
+    lab.measure([*lab.batch(1)[1:], *lab.batch(2)])
+    out = lab.says(capsys, policy="gp")
+    assert "were expected" in out
+    assert "that no batch had suggested" not in out
+    low = ("--aim", "low", "--set", "threshold=-2")
+    assert "not --aim low; give --hit in its place" in lab.says(capsys, *low, status=2, policy="hits")
+
+
 def test_the_same_files_elsewhere_give_the_same_rounds(tmp_path):
     """Two labs with the same tables and seed write the same log; another seed is another first batch."""
     found = []
@@ -194,7 +214,11 @@ def test_the_history_is_replayed_from_the_files(policy, lab, capsys):
     for number in (1, 2, 3):
         lab.suggest(policy=policy)
         lab.measure(lab.batch(number), failed=lab.batch(number)[2:3])
-    before, out = lab.files(), lab.says(capsys, "--check", policy=policy)
+    before, out, kept = lab.files(), lab.says(capsys, "--check", policy=policy), lab.phenotypes.read_text()
+    lab.phenotypes.write_text(kept.replace(",failed", ",99", 1))
+    out += lab.says(capsys, "--check", policy=policy, status=1)
+    lab.phenotypes.write_text(kept)
+    assert "failed in the log, 99 in the file\n3 rounds, 8 phenotypes: 1 differences" in out
     assert "round 3: the same batch" in out
     assert "3 rounds, 8 phenotypes: all as logged" in out
     assert lab.files() == before

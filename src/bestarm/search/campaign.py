@@ -43,7 +43,7 @@ class Campaign:
         self.folder.mkdir(parents=True, exist_ok=True)
         with hold_lock(self.folder / ".lock", patience=0.0) as got:
             if not got:
-                remedy = "nothing was changed. Wait until it has ended, then run it again: both get the same batch"
+                remedy = "nothing was changed. Wait until it has ended, then run it again"
                 raise ValueError(f"somebody else is running bestarm suggest on {self.folder}; {remedy}.")
             for left in self.folder.glob(".*.tmp"):
                 left.unlink(missing_ok=True)
@@ -102,6 +102,9 @@ class Campaign:
         now, before = (dict(zip(each.names, each.digests, strict=True)) for each in (given, kept))
         if changed := [name for name in kept.names if name in now and now[name] != before[name]]:
             what = f"{where} is not what earlier rounds used: {listed(changed)} has other features or columns now"
+            a, b = (each.shown(each.places(changed[:1])).to_dict("records")[0] for each in (given, kept))
+            other = [f" ({c} {a[c]!r} in place of {b[c]!r})" for c in b if c in a and repr(a[c]) != repr(b[c])]
+            what += "".join(other[:1])
             remedy = "put them back, give what changed a new name, or begin another log by --campaign"
             raise ValueError(f"{what}; {remedy}.")
         gone = [name for name in kept.names if name not in now]

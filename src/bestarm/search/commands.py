@@ -34,7 +34,7 @@ def run_suggest(given: argparse.Namespace) -> int:
         raise ValueError(f"--hit must be a finite number, got {given.hit}; leave it out for the best 5% measured.")
     settings = parsed_settings(given.set, given.policy is not None)
     choice = Choice(SCREEN_POLICY if given.policy is None else given.policy, settings, not given.no_scale)
-    _refuse_two_hits(given.hit, [choice])
+    _refuse_two_hits(given.hit, [choice], given.aim)
     choice = choice.aimed_at(threshold=None if given.hit is None else reward(given.hit, given.aim))
     if given.check and (given.withdraw or given.pending):
         raise ValueError("--check changes nothing; leave out --withdraw and --pending, or check in a call of its own.")
@@ -77,10 +77,15 @@ def run_suggest(given: argparse.Namespace) -> int:
                 what = f"round {len(rounds)} waits for {len(waits)} of {len(last.names)} genes ({listed(waits)})"
                 remedy = "or add --withdraw if they will not be done, or --pending if they are being measured"
                 raise ValueError(f"{what}; add their rows, `failed` where the well failed, {remedy}.")
+            if given.hit is not None and last.hit != given.hit and not math.isnan(last.hit):
+                said = f"with hits from {last.hit:.6g} on; measure it, or add --withdraw to set it aside"
+                raise ValueError(f"round {len(rounds)} waits for its results, {said}.")
             if dict(last.settings) != plan.described() and Plan.of(last.settings).described() != plan.described():
                 changed = [k for k, v in plan.described().items() if last.settings.get(k) != v]
                 said = f"with another {', '.join(changed)}; measure it, or add --withdraw to set it aside"
                 raise ValueError(f"round {len(rounds)} waits for its results, {said}.")
+            if campaign.candidates() is None:
+                campaign.keep_candidates(candidates)
             print(f"round {last.number} waits for its results: the same batch")
             _show(last, _write_plate(last, campaign, given.plate, free))
             return 0
@@ -96,7 +101,7 @@ def run_suggest(given: argparse.Namespace) -> int:
         known = known_at([*rounds, new])
         if len(new.suggested) < plan.batch:
             print(f"note: only {len(new.suggested)} genes are left, fewer than a batch of {plan.batch}.")
-        asked = set(rounds[-1].names) | set(rounds[-1].pending) if rounds else set()
+        asked = {gene for each in rounds for gene in (*each.names, *each.pending)}
         unasked = sum(gene not in asked for gene, _ in new.told)
         print(
             f"round {new.number}: {len(known)} of {len(candidates.names)} genes known"
@@ -112,10 +117,13 @@ def run_suggest(given: argparse.Namespace) -> int:
     return 0
 
 
-def _refuse_two_hits(hit: float | None, choices: list[Choice]) -> None:
+def _refuse_two_hits(hit: float | None, choices: list[Choice], aim: str) -> None:
+    """Refuse two words on what a hit is, and a threshold where what is maximised is not the phenotype."""
     said = [name for choice in choices for name in ("share", "threshold") if name in choice.settings]
     if hit is not None and said:
         raise ValueError(f"--hit and --set {said[0]} both say what a hit is; give one of them.")
+    if "threshold" in said and aim != "high":
+        raise ValueError(f"--set threshold is of phenotypes to be large, not --aim {aim}; give --hit in its place.")
 
 
 def _phenotypes(
@@ -142,7 +150,7 @@ def _phenotypes(
 
 
 def _say_learned(new: Round) -> None:
-    if not (taught := new.learned):
+    if not (taught := new.learned) or not taught["measured"] + taught["failed"]:
         return
     words = f"round {new.number - 1}: {taught['measured']:.0f} measured, {taught['failed']:.0f} failed"
     if not math.isnan(taught["rank_correlation"]):
@@ -186,6 +194,10 @@ def _digits(value: float) -> str:
     return "" if math.isnan(value) else f"{value:.3g}"
 
 
+def _whole(value: float) -> str:
+    return "failed" if math.isnan(value) else f"{value:.12g}"
+
+
 def _check(rounds: list[Round], features: Any, phenotypes: dict[str, float]) -> int:
     """Print whether log and files lead to the same batches; return 1 where they do not."""
     wrong = 0
@@ -196,12 +208,13 @@ def _check(rounds: list[Round], features: Any, phenotypes: dict[str, float]) -> 
         print(f"round {each.number}: {'the same batch' if equal else 'ANOTHER BATCH'}{made}")
     known = known_at(rounds)
     for gene, values in known.items():
-        logged = _digits(mean_of(values)) or "failed"
+        logged = _whole(mean_of(values))
         if gene not in phenotypes:
             wrong += 1
             print(f"{gene}: {logged} in the log, NOT IN THE FILE")
         elif not same(values, (phenotypes[gene],)):
-            print(f"{gene}: {logged} in the log, {_digits(phenotypes[gene]) or 'failed'} in the file")
+            wrong += 1
+            print(f"{gene}: {logged} in the log, {_whole(phenotypes[gene])} in the file")
     print(f"{len(rounds)} rounds, {len(known)} phenotypes: " + (f"{wrong} differences" if wrong else "all as logged"))
     return int(wrong > 0)
 
@@ -212,7 +225,7 @@ def run_replay(given: argparse.Namespace) -> int:
     if settings and len(given.policy) > 1:
         raise ValueError("--set is for one --policy; run replay once for each policy that has settings of its own.")
     choices = [Choice(name, settings, not given.no_scale) for name in given.policy or [SCREEN_POLICY, "random"]]
-    _refuse_two_hits(given.hit, choices)
+    _refuse_two_hits(given.hit, choices, given.aim)
     if (folder := Path(given.out)).is_file():
         raise ValueError(f"{folder} is a file; name a folder by --out.")
     for path in (Path(given.features), Path(given.screen)):

@@ -119,7 +119,7 @@ def learned(rounds: Sequence[Round], known: Values) -> dict[str, float]:
         "failed": int((~good).sum()),
         "rank_correlation": float(pairs["predicted"].corr(pairs["reward"], method="spearman")) if varied else math.nan,
         "hits": math.nan if math.isnan(threshold) else int((rewards[good] >= threshold).sum()),
-        "expected_hits": last.expected_hits,
+        "expected_hits": last.expected_hits if len(there) == len(last.suggested) else math.nan,  # of all of it
     }
 
 

@@ -1,5 +1,6 @@
 """Genes of a screen: their symbols in two tables, outdated ones by HGNC's table, and their wells on plates."""
 
+import gzip
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -32,11 +33,16 @@ def known_symbols(notes: list[str], given: str | None = None) -> Mapping[str, st
     if not path.is_file():
         raise ValueError(f"there is no file {path}; name HGNC's table by --symbols.")
     try:
-        return approved_symbols(path)
+        found = approved_symbols(path)
     except ValueError:
         if not given:
             raise
         raise ValueError(f"{path} is no table of an outdated symbol, a tab, an approved symbol; give HGNC's.") from None
+    with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
+        first = file.readline().strip()
+    if not re.search("outdated|approved|symbol", first, re.IGNORECASE):
+        raise ValueError(f"{path}: the first line, {first!r}, is no header; write outdated, tab, approved above it.")
+    return found
 
 
 def matched(

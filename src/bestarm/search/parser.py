@@ -15,7 +15,8 @@ def add_commands(commands: Any) -> str:
         "suggest",
         help="suggest the next batch of a screen",
         description="Suggest the next batch of genes from a table of features and one of measured phenotypes, write "
-        "a plate map, and keep a log. Called again with the same files it gives the same batch.",
+        "a plate map, and keep a log. Called again with the same files it gives the same batch, or with "
+        "--pending one beside it.",
     )
     suggest.add_argument("features", help="CSV or Excel: a column gene, then features")
     suggest.add_argument("phenotypes", help="CSV: gene and phenotype, a row for each well, empty while it is to come")
@@ -84,6 +85,8 @@ def _common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--words", action="append", default=[], metavar="COLUMN", help="a feature whose texts are words, such as 1-2"
     )
-    parser.add_argument("--symbols", metavar="FILE", help="HGNC's table: outdated symbol, tab, approved symbol")
+    parser.add_argument(
+        "--symbols", metavar="FILE", help="HGNC's table: a header, then outdated symbol, tab, approved symbol"
+    )
     parser.add_argument("--components", type=int, default=0, help="principal components in place of the features")
     parser.add_argument("--seed", type=int, default=0)

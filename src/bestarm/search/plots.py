@@ -244,7 +244,7 @@ def map_of_candidates(shown: Shown, axis: Axes) -> str:
         ("measured", measured, {"marker": "o", "s": 42, "facecolors": "none", "edgecolors": "black"}),
         ("failed", states == FAILED, {"marker": "x", "s": 36, "color": "black"}),
         ("withdrawn", withdrawn & ~measured, {"marker": "+", "s": 36, "color": "black"}),
-        ("next batch", states.index.isin(shown.search.pending), next_),
+        ("to be measured", states.index.isin(shown.search.pending), next_),
     )
     counts = []
     for label, places, style in marked:

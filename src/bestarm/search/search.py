@@ -108,6 +108,8 @@ class Search:
         self._unit = ""  # of the rewards that were told
         self.notes: list[str] = []  # what was decided about the table that was told last
         policy = checked_policy(policy, settings)
+        if isinstance(policy, Choice) and "threshold" in settings and aim_of(aim) != "max":
+            raise ValueError(f"threshold is of rewards to be large, not of the aim {aim!r}; write hits= in its place.")
         cells = isinstance(candidates, Partition)
         if cells and names is not None:
             raise ValueError("the cells of a partition have numbers, no names; leave names out.")

@@ -198,6 +198,9 @@ def describe(value: Any) -> Any:
         settings = {f.name: describe(getattr(value, f.name)) for f in fields(cls) if f.init}
         module = re.sub(rf"^{_POLICIES}\.({'|'.join(_FAMILIES)})\.", f"{_POLICIES}.", cls.__module__)
         return {"record": f"{module}:{cls.__qualname__}", "settings": settings}
+    if hasattr(value, "start"):
+        remedy = "files hold policies of bestarm alone; keep the search's history, or a pickle that only you read"
+        raise ValueError(f"a {cls.__name__} cannot be saved: {remedy}.")
     raise ValueError(f"a {cls.__name__} cannot be saved; use plain settings, for a kernel bestarm.kernels.Stationary.")
 
 
