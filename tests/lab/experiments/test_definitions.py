@@ -85,6 +85,7 @@ def root(x: float, record=Record(2)) -> float:
 def mine(tmp_path, monkeypatch):
     """Return a function that writes a module outside the packages, and returns the digest of its ``root``."""
     monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # which is taken for a source of equal length and second
 
     def digest(source: str, module: str = "mine", name: str = "root") -> str:
         (tmp_path / f"{module}.py").write_text(source, encoding="utf-8")
