@@ -240,7 +240,7 @@ class _Check:
             logs.append(self.search(self.start([0, 1, 2]), 3, MANY_ROUNDS))
             np.random.set_state(kept[0])  # noqa: NPY002
             random.setstate(kept[1])
-        what = "two searches with the same streams asked for or recommended other arms"
+        what = "two searches with the same streams chose otherwise"
         remedy = "draw from the streams alone, keep no memory in the policy, and draw no fresh or global random numbers"
         self.expect(logs[0] == logs[1], what, remedy)
         others = self.search(self.start([0, 1, 2], seed=1), 3, MANY_ROUNDS)
@@ -260,7 +260,7 @@ class _Check:
 
         together = searched([0, 1, 2])
         for r in range(3):
-            what = f"replication {r} asks for or recommends other arms alone than among three"
+            what = f"replication {r} chooses otherwise alone than among three"
             remedy = "draw by the number of the replication, streams.replications, and let no row look at another"
             self.expect(searched([r])[0] == together[r], what, remedy)
         same = searched([2, 0, 1]) == [together[2], together[0], together[1]]

@@ -79,9 +79,13 @@ class Campaign:
             os.rename(plate, plate.with_suffix(f".withdrawn{number}.csv"))
         return kept
 
+    @property
+    def candidates_path(self) -> Path:
+        return self.folder / _CANDIDATES
+
     def candidates(self) -> Candidates | None:
         """Return the candidates of the last round, None where there is none, or a log of format 1 alone."""
-        if not (path := self.folder / _CANDIDATES).exists():
+        if not (path := self.candidates_path).exists():
             return None
         try:
             parts = parts_of(path.read_bytes())
@@ -120,7 +124,7 @@ class Campaign:
         if (kept := self.candidates()) is None or kept.names != candidates.names:
             meta, numbers = candidate_parts(candidates)
             parts = {_META: json.dumps(meta).encode(), NUMBERS: numbers}
-            write_atomically(self.folder / _CANDIDATES, archive_of(parts))
+            write_atomically(self.candidates_path, archive_of(parts))
 
     def search(self) -> Search:
         """Return the campaign as its last round knew it, whose batch waits."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from copy import copy
+from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
 from pathlib import Path
@@ -121,7 +122,7 @@ class Candidates:
         labels = [str(i) for i in range(arms.n_arms)] if names is None else names
         columns = [f"x{j}" for j in range(arms.n_features)]
         found = cls(tuple(labels), pd.DataFrame(np.array(array, dtype=np.float64), columns=columns))
-        return replace(found, report=tuple(found.report_of_table()))
+        return found.reported(found.report_of_table())
 
     @classmethod
     def of_table(
@@ -181,7 +182,13 @@ class Candidates:
             labels = [labels[i] for i in kept]
         found = cls(tuple(labels), typed, units=units)
         notes += [table.prefix + sentence for sentence in (*said, *done, *found.report_of_table())]
-        return replace(found, report=tuple(notes))
+        return found.reported(notes)
+
+    def reported(self, report: Iterable[str]) -> Candidates:
+        """Return these candidates with another report, not encoded anew."""
+        found = copy(self)
+        object.__setattr__(found, "report", tuple(report))
+        return found
 
     @cached_property
     def encoded(self) -> tuple[FloatArray, tuple[str, ...], tuple[str, ...]]:
@@ -334,11 +341,11 @@ class Candidates:
         if taken := [name for name in more.names if name in set(self.names)]:
             raise ValueError(f"{listed(taken)} is a candidate already; give new candidates names of their own.")
         table = pd.concat([self.table, table[list(self.table.columns)]], ignore_index=True)
-        found = Candidates(self.names + more.names, table)
+        found = Candidates(self.names + more.names, table, units={**new, **own})
         old = {*self.report_of_table(), *more.report_of_table()}  # of columns, which are told anew
         said = [line for line in (*self.report, *more.report) if not any(line.endswith(sentence) for sentence in old)]
         said += [f"column {column}: unknown for {counted(len(more.names), 'new candidate')}." for column in missing]
-        return replace(found, report=(*dict.fromkeys(said), *unsaid, *found.report_of_table()), units={**new, **own})
+        return found.reported([*dict.fromkeys(said), *unsaid, *found.report_of_table()])
 
     @cached_property
     def place(self) -> dict[str, int]:

@@ -84,7 +84,7 @@ def run_suggest(given: argparse.Namespace) -> int:
                 changed = [k for k, v in plan.described().items() if last.settings.get(k) != v]
                 said = f"with another {', '.join(changed)}; measure it, or add --withdraw to set it aside"
                 raise ValueError(f"round {len(rounds)} waits for its results, {said}.")
-            if campaign.candidates() is None:
+            if not campaign.candidates_path.exists():
                 campaign.keep_candidates(candidates)
             print(f"round {last.number} waits for its results: the same batch")
             _show(last, _write_plate(last, campaign, given.plate, free))

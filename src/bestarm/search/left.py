@@ -38,10 +38,10 @@ def checked_hits(hits: Any, candidates: Any) -> Hits:
         return float(hits)
     if isinstance(hits, str | bool) or not isinstance(hits, Iterable):
         raise ValueError(rule)
-    there = isinstance(candidates, Candidates)
-    if not (labels := list(dict.fromkeys(candidates.names_from(hits, "hits") if there else names_in(hits, "hits")))):
+    known = isinstance(candidates, Candidates)
+    if not (labels := list(dict.fromkeys(candidates.names_from(hits, "hits") if known else names_in(hits, "hits")))):
         raise ValueError("hits is an empty list; give names, a reward or a share such as '5%'.")
-    if there and len(labels) == len(candidates.names):
+    if known and len(labels) == len(candidates.names):
         raise ValueError("every candidate is a hit, so that there is nothing to look for; name fewer.")
     return labels
 

@@ -53,6 +53,7 @@ _ODD_UNIT = re.compile(  # of a result: a remark, more numbers, or a letter for 
     r".*[<>].*|.*\s\d.*|[xe]\d.*|.*(?:exclu|outlier|\blod\b|\bloq\b|fail|error).*|of\b.*|o", re.IGNORECASE
 )
 _PLATE_MAP = ("plate", "well", "predicted", "uncertainty", "novelty", "nearest", "why")  # of a batch
+_AS_TEXTS = "read names as texts: give the file by its path, or read it with dtype=str"
 _LIMIT = re.compile(r"[<>≤≥]=?\s*[+-]?[\d.,]+")
 _BIG_NUMBER = re.compile(r"\d+(?:\.\d+)?E\+\d+", re.IGNORECASE)  # what 2310009E13 becomes
 
@@ -109,7 +110,7 @@ def names_in(names: Any, what: str, there: Iterable[str] | None = None, features
         known = set(there or ())
         column = None if _names_its_rows(table, known) else find_column(table.header, NAMES)
         if column is None and not table.named:
-            column = _names_among(table, [i for i, label in enumerate(table.header) if label not in features], known)
+            column = _names_among(table, features, known)
         names = names.index if column is None else names.iloc[:, column]
     if isinstance(names, str) or not isinstance(names, Iterable):
         remedy = f"write [{names!r}]" if isinstance(names, str) else "give the names in a list"
@@ -185,8 +186,7 @@ def by_value(names: Sequence[str], numbers: Sequence[bool], there: Iterable[str]
         same = values.get(Decimal(name), []) if number and name else []
         if len(same) > 1:
             both = f"{' and '.join(same[:2])} both have that value"
-            remedy = "read names as texts: give the file by its path, or read it with dtype=str"
-            raise ValueError(f"the name {name} was read as a number, and {both}; {remedy}.")
+            raise ValueError(f"the name {name} was read as a number, and {both}; {_AS_TEXTS}.")
         found.append(same[0] if same else name)
     return found
 
@@ -227,7 +227,7 @@ def measurements(
     known = set(candidates or ())
     name = None if _names_its_rows(table, known) else name
     if name is None and not table.named and reward is not None:
-        name = _names_among(table, [i for i in range(len(header)) if i != reward and header[i] not in features], known)
+        name = _names_among(table, {*features, header[reward]}, known)
     if name is None and not table.named and not is_file and {*features} and {*features} <= {*header}:
         table.named = {*map(label_of, table.index)} <= known  # numbers of rows, and features tell whether of these
     if reward is not None and reward == name:
@@ -252,8 +252,7 @@ def measurements(
     labels = [label_of(label) for label in raw]
     numbers = [isinstance(v, int | float | np.number) and not isinstance(v, bool) for v in raw]
     if large := [v for v in raw if isinstance(v, float) and abs(v) >= 2**53]:
-        remedy = "read names as texts: give the file by its path, or read it with dtype=str"
-        raise ValueError(f"the name {large[0]:.0f} has lost digits, since it was read as a number; {remedy}.")
+        raise ValueError(f"the name {large[0]:.0f} has lost digits, since it was read as a number; {_AS_TEXTS}.")
     if is_file:
         numbers = [
             (line, name) in table.numbers or (re.fullmatch(r"\d+\.0", label) is not None and label not in known)
@@ -307,9 +306,10 @@ def _say_unused(columns: Iterable[Column], used: Iterable[Any], notes: list[str]
         notes.append(f"{prefix}column{'s' * (len(spare) > 1)} {listed(spare)}: not used.")
 
 
-def _names_among(table: Table, places: Sequence[int], candidates: set[str]) -> int | None:
-    """Return the only column whose cells are candidates, or the first one of a file; None if there is none."""
+def _names_among(table: Table, others: Container[str], candidates: set[str]) -> int | None:
+    """Return the only column but ``others`` whose cells are candidates, or the first one of a file, or None."""
     header = table.header
+    places = [i for i, label in enumerate(header) if label not in others]
     labels = {i: [label for label in map(label_of, table.columns[i]) if label] for i in places}
     known = [i for i in places if labels[i] and 2 * sum(map(candidates.__contains__, labels[i])) >= len(labels[i])]
     known = [i for i in known if identifies(header[i]) or plain_floats(labels[i]) is None]  # and no plate 1
