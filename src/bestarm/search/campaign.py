@@ -33,6 +33,7 @@ class Campaign:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
+        self.candidates_path = self.folder / _CANDIDATES
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -78,10 +79,6 @@ class Campaign:
         if (plate := self.plate_path(last.number)).exists():
             os.rename(plate, plate.with_suffix(f".withdrawn{number}.csv"))
         return kept
-
-    @property
-    def candidates_path(self) -> Path:
-        return self.folder / _CANDIDATES
 
     def candidates(self) -> Candidates | None:
         """Return the candidates of the last round, None where there is none, or a log of format 1 alone."""
