@@ -171,6 +171,20 @@ def test_bad_endings_of_a_command_stand_in_one_line(monkeypatch, capsys, error, 
     assert capsys.readouterr().err.strip() == f"bestarm: {words}"
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("suggest a b --batch x", "--batch: invalid int value: 'x'; bestarm suggest --help tells what there is."),
+        ("replay a b --top x", "--top: invalid share value: 'x'; bestarm replay --help tells what there is."),
+        ("report", "the following arguments are required: STATE; bestarm report --help tells what there is."),
+    ],
+)
+def test_what_the_parser_refuses_is_one_line(capsys, arguments, words):
+    with pytest.raises(SystemExit, match="2"):
+        main(arguments.split())
+    assert capsys.readouterr().err == f"bestarm: {words}\n"
+
+
 def seconds(code: str) -> float:
     """Return the least processor seconds that a fresh Python takes for some code, beyond its own start."""
     script = f"import time\nbegan = time.process_time()\n{code}\nprint('took', time.process_time() - began)"

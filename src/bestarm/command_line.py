@@ -6,11 +6,19 @@ import io
 import os
 import sys
 from importlib.metadata import EntryPoint
+from typing import NoReturn
 
 from bestarm.plugins import entry_points
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _NOT_WRITABLE = (errno.EROFS, errno.EACCES, errno.EPERM)
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser, and those of its commands, whose errors are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        sys.exit(_refused(f"{message.removeprefix('argument ')}; {self.prog} --help tells what there is."))
 
 
 def _parser() -> tuple[argparse.ArgumentParser, dict[str, EntryPoint]]:
@@ -20,7 +28,7 @@ def _parser() -> tuple[argparse.ArgumentParser, dict[str, EntryPoint]]:
     with a default ``run``: a function from the parsed arguments to the status. It returns what ``--help`` is to say
     about environment variables, or "".
     """
-    parser = argparse.ArgumentParser(prog="bestarm", description="Find the best arms with few queries.")
+    parser = _Parser(prog="bestarm", description="Find the best arms with few queries.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     brought: dict[str, EntryPoint] = {}
     environment = []

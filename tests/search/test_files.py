@@ -254,7 +254,7 @@ def test_a_full_disk_leaves_the_last_file(where, tmp_path, monkeypatch):
 
 def test_a_folder_that_is_not_there_or_cannot_be_written(tmp_path, monkeypatch):
     search, _ = a_file(tmp_path)
-    absent, said = tmp_path / "none" / "s.zip", r"No such file or directory: '.*none/s\.zip'"
+    absent, said = tmp_path / "none" / "s.zip", r"there is no folder .*none; make it, or name a file elsewhere\."
     refuses(lambda: search.save(absent), said, FileNotFoundError)
 
     def refuse(file, *arguments, **more):

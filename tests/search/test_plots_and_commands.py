@@ -104,7 +104,7 @@ def test_what_cannot_be_chosen_has_no_rank_and_is_not_recommended():
     assert (first, why["rank"].tolist()) == (["c16"], [1])
     assert "prediction 1 of 5" in why["why"][0]
     figure = search.plot("map")
-    assert "Of those left, c16 is the most promising" in figure.axes[0].get_title()
+    assert "Of those not measured, c16 is the most promising" in figure.axes[0].get_title()
     assert "3 withdrawn" in plots.describe(figure)
 
 

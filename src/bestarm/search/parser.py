@@ -42,7 +42,7 @@ def add_commands(commands: Any) -> str:
     replay.add_argument("--policy", action="append", default=[], metavar="NAME", help="may be given several times")
     replay.add_argument("--rounds", type=int, default=20)
     replay.add_argument("--runs", type=int, default=25)
-    replay.add_argument("--top", type=float, default=0.05, help="share of the genes that are hits")
+    replay.add_argument("--top", type=share, default=0.05, help="share of the genes that are hits, such as 5%%")
     replay.add_argument("--hit", type=float, help="phenotype from which a gene is a hit, in place of --top")
     replay.add_argument("--out", default="replay", metavar="FOLDER", help="where hits.csv and hits.png are written")
     _common(replay)
@@ -73,6 +73,11 @@ def _run(given: argparse.Namespace) -> int:
             raise
         what = f"{given.command} needs a package that cannot be imported here ({error})"
         raise ValueError(f"{what}; install it again: pip install 'bestarm[screens]'.") from error
+
+
+def share(text: str) -> float:
+    """Return a share that is written as 0.05 or as 5%; errors of the parser call it by this name."""
+    return float(text.removesuffix("%")) / (100.0 if text.endswith("%") else 1.0)
 
 
 def _common(parser: argparse.ArgumentParser) -> None:

@@ -258,7 +258,7 @@ def map_of_candidates(shown: Shown, axis: Axes) -> str:
     left = np.flatnonzero(~(measured | withdrawn | (states == FAILED).to_numpy()))
     best = left[shown.predicted[left].argmax()] if len(left) else int(shown.predicted.argmax())
     value = float(shown.in_units(shown.predicted[best]))
-    of = "those left" if len(left) else "all"
+    of = "those not measured" if len(left) else "all"
     axis.set_title(f"Of {of}, {_short(names[best])} is the most promising: {value:.4g}")
     return (
         f"Map of {len(names)} candidates over {words}, coloured by predicted {shown.unit} from "
