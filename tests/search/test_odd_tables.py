@@ -85,6 +85,18 @@ def test_tables_that_are_understood(table, wanted):
     ("name,reward,Reward\nc1,1,2\n", "two columns of rewards, reward and Reward; keep one"),
     ("compound,yield\nc1,1\n", "no column reward; it has: compound, yield. Rename 'yield', which looks like it"),
     ("c1,1\n", "the table has no column reward; it has: c1, 1"),
+    ("Sample,Reference,reward\nX1,c1,5\n", "X1 is no candidate"),
+    ("Sample,Best,reward\nX1,c1,5\nX2,c1,6\n", "columns 'Best' and 'Sample' both look like names of candidates"),
+    ('name,wells,reward\nc1,"1,2",1.250\n', "column 'reward' has '1.250', whose point may stand before decimals or"),
+    ("name,relation,reward\nc1,=,1\nc2,>,10\n", "'relation' of c2 is '>'; a limit is no result; give the limit"),
+    ("name,reward,Unit\nc1,1,mM\nc2,500,nM\n", "'Unit' of c2 is 'nM'; other results have another unit"),
+    ("name,QC,reward\nc1,Failed,0\n", "'QC' of c1 is 'Failed'; write so in place of the result"),
+    ("name,outlier,reward\nc1,TRUE,0\n", "'outlier' of c1 is 'TRUE'; leave such rows out, or write failed"),
+    ("name,assay,reward\nc1,viab,1\nc1,tox,2\n", "'assay' of c1 is 'viab'; of which it has several; keep the rows"),
+    ("name,reward,n\nc1,1,n=3\n", "'n=3', a number with something before it, .* no order; write it alone[.]$"),
+    ("name,reward,SEM (mM)\nc1,1,2\n", r"column 'SEM \(mM\)' is in mM and the results in no unit"),
+    ("name,reward\nc1,1\nNote: all twice,\n", "Note: all twice is no candidate"),
+    ("name,X,reward\nc1,7,1\n", r"'x' of c1 is 7 in the table \(column 'X'\) .*; rename the column if it is another"),
     ("<html><table>", r"is JSON, XML or a page of the web, no table; save it as CSV"),
     ('[{"name": "c1"}]', "is JSON, XML or a page of the web, no table"),
     ("\x1f\x8b and more", "is a spreadsheet or an archive, no text"),
@@ -94,6 +106,22 @@ def test_tables_that_are_understood(table, wanted):
 def test_files_that_are_refused(text, tmp_path):
     (tmp_path / "r.csv").write_text(text, encoding="latin-1")
     told(tmp_path / "r.csv")
+
+
+def test_names_and_numbers_of_rows_in_other_columns(tmp_path):
+    (tmp_path / "r.csv").write_text("Well,Sample,reward\nA1,c1,1\nA2,D-1,2\nA3,D-2,3\nA4,D-3,3\n")
+    search = Search(TABLE, "gp")
+    search.tell(tmp_path / "r.csv", unknown="ignore")
+    (tmp_path / "n.csv").write_text("n,name,reward\n1,c2,5\n2,c3,6\n")
+    search.tell(tmp_path / "n.csv")
+    assert search.history.to_numpy()[:, 1:].tolist() == [["c1", 1.0], ["c2", 5.0], ["c3", 6.0]]
+    found = Search(
+        TABLE.iloc[[3, 1, 2]].rename_axis("name").reset_index().assign(index=[3, 1, 2], Barcode=7)
+    ).candidates
+    assert "column index: the numbers of the rows, left out." in found.report and "index" not in found.columns
+    assert "column Barcode: taken for a feature; leave it out if it numbers rows or plates." in found.report
+    (tmp_path / "r.csv").write_text("name,reward\nD-1,1\n")
+    refuses(lambda: search.tell(tmp_path / "r.csv", unknown="ignore"), "no row is of a candidate: D-1; call the column")
 
 
 def test_names_that_became_numbers_in_a_file(tmp_path):
@@ -205,6 +233,13 @@ def test_one_candidate_can_be_added_by_a_file(tmp_path):
     search.add_candidates(tmp_path / "new.csv")
     assert search.candidates.columns == ("x", "y", "salt=KCl", "salt=LiCl", "salt=NaCl", "lot")
     assert search.candidates.report == ("column salt: 3 words, a column of 0 and 1 for each.",)
+    odd = Search(
+        frame(name=["a", "b", "c"], yield_=[1, 2, 4], Run=[4, 2, 3]).rename(columns={"yield_": "yield"}), results=[]
+    )
+    odd.add_candidates(
+        pd.DataFrame({"name": ["d"], "yield": [5], "Run": [1]})
+    )  # whatever these columns look like alone
+    assert odd.candidates.table.loc["d"].to_dict() == {"yield": 5.0, "Run": 1.0}
     assert "new" in set(search.ask(21)["name"])
     units = Search(frame(name=["a", "b"], c=["5 mM", "6 mM"]))
     refuses(lambda: units.add_candidates(frame(name=["d"], c=["7 µM"])), "has in the new table the unit 'μM' and in")

@@ -133,8 +133,12 @@ class Candidates:
         results: Sequence[str] | None = None,
         words: Sequence[str] = (),
         phenotypes: str | None = None,
+        features: Sequence[str] = (),
     ) -> Candidates:
-        """Return the candidates of a table, or genes without phenotypes; what was done is added to notes."""
+        """Return the candidates of a table, or genes without phenotypes; what was done is added to notes.
+
+        Columns of ``features`` are some, whatever they are called: those of candidates that these are added to.
+        """
         names = None if names is None else names_in(names, "names")
         header, where, word = table.header, table.where, "candidate" if phenotypes is None else "gene"
         first, also = () if phenotypes is None else GENES, named_columns(phenotypes or "", header)
@@ -148,6 +152,7 @@ class Candidates:
             results=results,
             also=also,
             named=names is not None or table.named,
+            known=features,
             numeric=[not isinstance(c, list) and pd.api.types.is_numeric_dtype(c) for c in table.columns],
         )
         if not roles.features:
@@ -336,8 +341,9 @@ class Candidates:
             if (unit := own.get(str(column), "")) and new.get(str(column), unit) != unit:
                 units = f"{new[str(column)]!r} and in that of the others {unit!r}"
                 raise ValueError(f"column {column!r} has in the new table the unit {units}; give numbers of one unit.")
-            if unit and column not in (*missing, *new):
-                unsaid.append(f"column {column}: without a unit in the new table, taken for {unit}.")
+            if column not in missing and bool(unit) != (str(column) in new):
+                which, meant = ("new", unit) if unit else ("first", new[str(column)])
+                unsaid.append(f"column {column}: without a unit in the {which} table, taken for {meant}.")
         if taken := [name for name in more.names if name in set(self.names)]:
             raise ValueError(f"{listed(taken)} is a candidate already; give new candidates names of their own.")
         table = pd.concat([self.table, table[list(self.table.columns)]], ignore_index=True)
@@ -391,8 +397,10 @@ class Candidates:
                 told = ((name, words[row], own[i]) for row, name, i in rows if words[row])
                 odd = [(n, repr(a), repr(b)) for n, a, b in told if not _same_word(a, " ".join((b or "").split()))]
             for name, given, known in odd:
-                what = f"feature {label!r} of {name} is {given} in the table and {known} in the candidates"
+                other = f" (column {header[place_of]!r})" if header[place_of] != label else ""
+                what = f"feature {label!r} of {name} is {given} in the table{other} and {known} in the candidates"
                 remedy = "put it back, or name what was measured otherwise and give it to add_candidates"
+                remedy = "rename the column if it is another feature" if other else remedy
                 raise ValueError(f"{what}; {remedy}.")
 
 

@@ -18,7 +18,7 @@ RESULTS = (
 )
 _LIKE_RESULTS = (
     *("activity", "conversion", "ec50", "ee", "ic50", "ki", "pec50", "pic50", "pki", "score", "selectivity", "target"),
-    "titer",
+    *("titer", "titre", "inhibition", "viability", "potency", "kd", "fitness", "signal", "absorbance", "purity"),
 )
 _ERRORS = {  # headers of the error of a reward, without blanks and signs, by what they tell
     "sem": ("sem", "se", "stderr", "stderror", "standarderror", "standarderrorofthemean"),
@@ -37,6 +37,7 @@ _COUNTERS = re.compile(
 )
 _IDENTIFIER = re.compile(r"(.*[\W_])?id")  # beside a column of names
 _NUMBERED = re.compile(r"(?:(?:.*[\W_])?(?:id|nr|no|number|nummer|order|run|entry)|sampleid|runorder)\W*")  # whole, 1st
+_PLACES = re.compile(_COUNTERS.pattern + r"|(?:.*[\W_])?(?:barcode|batch|plate|row|column)(?:[ _.-]?(?:nr|no|id)\.?)?")
 _AROUND = re.compile(
     r"^(?:%|mean|avg|average|mittelwert)[\s_.-]+|[\s_.-]+(?:(?:rep(?:licate)?|mean|avg|average)[\s_.-]*)?\d*$"
 )
@@ -66,10 +67,10 @@ def find_column(header: Sequence[str], wanted: Sequence[str]) -> int | None:
 
 def error_columns(header: Sequence[str], beside: Iterable[str] = ()) -> list[tuple[int, str]]:
     """Return places of columns that tell errors of a reward, and what: ``sem``, ``sd``, ``n``, or nothing."""
-    plain = [re.sub(r"[\W_]", "", label.casefold()) for label in header]
+    plain = [re.sub(r"[\W_]", "", _bare(label)) for label in header]
     if {"predicted", "novelty", "uncertainty"} <= {*plain}:  # of `why`
         plain[plain.index("uncertainty")] = ""
-    around = {re.sub(r"[\W_]", "", label.casefold()) for label in beside} - {""}
+    around = {re.sub(r"[\W_]", "", text) for b in map(_bare, beside) for text in (b, _AROUND.sub("", b))} - {""}
     found = []
     for place, word in enumerate(plain):
         words = {word, *(word.removeprefix(a) for a in around), *(word.removesuffix(a) for a in around)}
@@ -90,13 +91,15 @@ def roles_of(
     results: Sequence[str] | None = None,
     also: Sequence[str] = (),
     named: bool = False,
+    known: Sequence[str] = (),
     numeric: Sequence[bool],
 ) -> Roles:
     """Return the role of each column of a header, whose texts ``cells`` returns by place.
 
     Headers in ``first`` name the rows before ``name``, ``candidate``, ``arm`` and ``gene`` do, unless they are
     ``named`` already. Results are those in ``results``, by default those called so and those with results to come;
-    ``also`` are others, if they are there. Of each column ``numeric`` says whether it is known to hold numbers alone.
+    ``also`` are others, if they are there. Those ``known`` as features are. Of each column ``numeric`` says whether it
+    is known to hold numbers alone.
     """
     notes: list[str] = []
     names = None if named else find_column(header, (*first, *NAMES))
@@ -104,7 +107,7 @@ def roles_of(
         names = _first_column(header, cells, notes)
     if results is None:
         called = [label in also or {_bare(label), _AROUND.sub("", _bare(label))} & {*RESULTS} for label in header]
-        others = [i for i in range(len(header)) if i != names]
+        others = [i for i in range(len(header)) if i != names and header[i] not in known]
         found = [i for i in others if called[i] or (not numeric[i] and _has_results_to_come(cells(i)))]
         for i in found:
             notes.append(f"column {header[i]}: results, no feature; `results` names such columns, if others are meant.")
@@ -114,7 +117,7 @@ def roles_of(
             raise ValueError(f"there is no column {label!r} of results; the table has: {', '.join(header)}.")
         found = [place for place in places if place is not None]
     errors = error_columns(header, [header[i] for i in found]) if found else []
-    for i in {place for place, _ in errors} - {names, *found}:
+    for i in {place for place, _ in errors if header[place] not in known} - {names, *found}:
         notes.append(f"column {header[i]}: an error of the results, no feature; rename it if it is one.")
         found.append(i)
     features = []
@@ -122,7 +125,9 @@ def roles_of(
         if i == names or i in found:
             continue
         word = label.strip().casefold()
-        if _COUNTERS.fullmatch(word) and cells(i) and _counts(cells(i)):
+        if label in known:
+            features.append(i)
+        elif _COUNTERS.fullmatch(word) and is_counted(cells(i), anyhow=word == "index" and names is not None):
             notes.append(f"column {label or 'without a header'}: the numbers of the rows, left out.")
         elif names is not None and _names_again(word, cells(i)):
             notes.append(f"column {label}: other names of the rows, all different, left out.")
@@ -134,6 +139,8 @@ def roles_of(
                 notes.append(f"column {label}: taken for a feature; leave it out if it has remarks or dates.")
             if names is None and not named and identifies(label):
                 notes.append(f"column {label}: taken for a feature; call it name if it has the names.")
+            elif (_PLACES.fullmatch(word) or identifies(label)) and all(tidy(text).isdigit() for text in cells(i)):
+                notes.append(f"column {label}: taken for a feature; leave it out if it numbers rows or plates.")
     return Roles(names, tuple(found), tuple(features), tuple(notes))
 
 
@@ -172,7 +179,9 @@ def _has_results_to_come(texts: Sequence[str]) -> bool:
     return left != others and plain_floats([text.replace(",", ".") for text in left]) is not None
 
 
-def _counts(texts: Sequence[str]) -> bool:
-    """Return whether texts are 0, 1, 2, ... or 1, 2, 3, ... in order."""
-    start = tidy(texts[0])
-    return start in ("0", "1") and all(tidy(t) == str(i) for i, t in enumerate(texts, int(start)))
+def is_counted(texts: Sequence[str], anyhow: bool = False) -> bool:
+    """Return whether texts are 0, 1, 2, ... or 1, 2, 3, ... in order; ``anyhow`` all different whole numbers."""
+    tidied = list(map(tidy, texts))
+    if anyhow and len({*tidied}) == len(tidied) and all(map(str.isdigit, tidied)):
+        return True
+    return tidied[:1] in (["0"], ["1"]) and all(t == str(i) for i, t in enumerate(tidied, int(tidied[0])))

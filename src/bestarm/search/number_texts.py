@@ -252,8 +252,8 @@ class Column:
 def decimal_sign(where: str, columns: Iterable[Column], semicolons: bool = False) -> str:
     """Return the decimal sign of a table, ``.`` or ``,``, which is one for all of its columns of numbers.
 
-    Where ``semicolons`` separate the columns, spreadsheets write decimal commas. A ValueError for both signs, and where
-    all numbers look like ``1.250`` or ``1,250``, which may be thousands.
+    Where ``semicolons`` separate the columns, spreadsheets write decimal commas. A ValueError for both signs, where all
+    numbers look like ``1.250`` or ``1,250``, which may be thousands, and without them for ``1.250`` beside ``2,4``.
     """
     found: dict[str, tuple[str, str]] = {}
     for column in columns:
@@ -264,11 +264,12 @@ def decimal_sign(where: str, columns: Iterable[Column], semicolons: bool = False
         both = f"column {one!r} has {point!r} and column {other!r} has {comma!r}"
         remedy = "write all numbers of a table in one way"
         raise ValueError(f"{where}: {both}, decimal points and decimal commas; {remedy}.")
-    if "," in found or "." in found:
+    doubtful = found.get("?.") if "," in found and not semicolons else None
+    if doubtful is None and ("," in found or "." in found):
         return "," if "," in found else "."
     if semicolons and "?," in found and "?." not in found:
         return ","
-    if doubtful := found.get("?,") or (found.get("?.") if semicolons else None):
+    if doubtful := doubtful or found.get("?,") or (found.get("?.") if semicolons else None):
         label, text = doubtful
         what = f"{text!r}, whose {'comma' if ',' in text else 'point'} may stand before decimals or after thousands"
         remedy = "give numbers with decimal points and without thousands"
@@ -277,12 +278,12 @@ def decimal_sign(where: str, columns: Iterable[Column], semicolons: bool = False
 
 
 def numbers_of(
-    where: str, column: Column, decimal: str, whose: Sequence[str] = ()
+    where: str, column: Column, decimal: str, whose: Sequence[str] = (), words: bool = True
 ) -> tuple[FloatArray, list[str]] | None:
     """Return the numbers of a column, NaN for gaps, and what was done to read them; None for a column of words.
 
     A ValueError for a column of numbers with a cell that is none, or of which nearly all cells only look like numbers;
-    ``where`` names the table and ``whose`` the rows in it.
+    ``where`` names the table and ``whose`` the rows in it; ``words`` says whether the column may be one of words.
     """
     decimal = decimal if column.written else "."
     label, codes = column.label, (text for text in column.texts if text[:1] == "0" and _CODE.fullmatch(text))
@@ -294,7 +295,7 @@ def numbers_of(
         return np.full(len(column.texts), math.nan), []
     parsed = {text: p for text, p in distinct.items() if p is not None}
     if len(parsed) < len(distinct) or not column.numeric:
-        _refuse_lookalikes(where, column, distinct, whose)
+        _refuse_lookalikes(where, column, distinct, whose, words)
         return None
     if len(units := column.units) > 1:
         a, b = (next(text for text, p in parsed.items() if p.around == unit) for unit in sorted(units)[:2])
@@ -326,7 +327,7 @@ def refuse_texts_beside(where: str, label: str, cells: Iterable[Any]) -> None:
 
 
 def _refuse_lookalikes(
-    where: str, column: Column, distinct: Mapping[str, _Parsed | None], whose: Sequence[str]
+    where: str, column: Column, distinct: Mapping[str, _Parsed | None], whose: Sequence[str], may_be_words: bool
 ) -> None:
     """Refuse a column with some numbers, or in which nearly every word has the shape of a number."""
     label, parsed = column.label, {text: p for text, p in distinct.items() if p is not None}
@@ -344,13 +345,14 @@ def _refuse_lookalikes(
     if shapes and len(shapes) + len(numbers) >= 0.9 * len(distinct):
         text, (kind, _, remedy) = next(iter(shapes.items()))
         what = f"{text!r}, {kind}, which is no number and as a word would have no order"
-        remedy += ", or name the column among `words` if each text is a category of its own"
+        remedy += ", or name the column among `words` if each text is a category of its own" if may_be_words else ""
         raise ValueError(f"{where}: column {label!r} has {what}; {remedy}.")
     units = [text for text, p in parsed.items() if p.unit and _UNITS.fullmatch(p.unit)]
     if words and (bare or len(numbers) >= 0.9 * len(distinct) or len(units) >= max(2, 0.5 * len(distinct))):
         place = column.texts.index(words[0])
         of = f" of {whose[place]}" if len(whose) > place else ""
-        remedy = "correct it, leave the cell empty where nothing is known, drop the column, or name it in `words`"
+        remedy = "correct it, leave the cell empty where nothing is known, "
+        remedy += "drop the column, or name it in `words`" if may_be_words else "or drop the column"
         if words[0].lower() in TO_COME:
             remedy = "a column of results is no feature: name it in `results`, or leave it out of the table"
         elif words[0].lower() in GAP_HINTS:

@@ -354,10 +354,13 @@ class Search:
                 sequential.tell(told)
                 self.notes, self._unit = [*told.notes, *units], told.unit or self._unit
                 return
-            unknown_names(told.names, self._candidates.place, alike=unknown == "ignore")
+            unknown_names([*told.names, *told.to_come], self._candidates.place, alike=unknown == "ignore")
             every = zip(told.names, told.values, told.done, strict=True)
             rows = [row for row in every if row[0] in self._candidates.place]
             ignored = [name for name in told.names if name not in self._candidates.place]
+            if told.names and not rows:
+                wrong = f"no row is of a candidate: {listed(told.names)}"
+                raise ValueError(f"{wrong}; call the column with their names `name`, or leave this table out.")
             self._check_errors(value for _, value, _ in rows)
             before = bool(self._some_learned(known=True))
             status = self._status.copy()  # so that all of the table is learned, or nothing
@@ -368,7 +371,7 @@ class Search:
                 names = listed([*dict.fromkeys(ignored)])
                 said.append(f"{counted(len(ignored), 'row')} of no candidate, left out: {names}.")
             if told.to_come:
-                said.append(f"{counted(told.to_come, 'row')} without a reward, still to come.")
+                said.append(f"{counted(len(told.to_come), 'row')} without a reward, still to come.")
             self.notes = [*told.notes, *said, *self._some_learned(before)]
             _log.info("%d measurements told, %d candidates known", len(rows), len(self._status.values))
 
@@ -408,7 +411,8 @@ class Search:
                 made = Candidates.of(more, names)
             else:
                 words = [column for column in table.header if column in known]
-                made = Candidates.of_table(table, notes, names, words=words)
+                own = self._candidates.table.columns
+                made = Candidates.of_table(table, notes, names, words=words, features=list(own))
             self._candidates = self._candidates.joined(made)
             self._views, self._status.whole_batch_waits = {}, False
 

@@ -57,7 +57,7 @@ class SequentialSearch:
     def tell(self, told: Measurements) -> None:
         if told.to_come:
             remedy = "fill them in, or write failed"
-            raise ValueError(f"{told.to_come} rewards are empty, and {self.policy.label} is sequential; {remedy}.")
+            raise ValueError(f"{len(told.to_come)} rewards are empty, and {self.policy.label} is sequential; {remedy}.")
         if any(isinstance(value, Reading) for value in told.values):
             raise ValueError(f"{self.policy.label} cannot weigh rewards by sem, sd or n; leave those columns out.")
         if not all(told.done):

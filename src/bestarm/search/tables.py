@@ -8,6 +8,7 @@ with the value, the rule and the remedy; nothing is dropped in silence. A result
 import csv
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -20,7 +21,7 @@ import pandas as pd
 
 from bestarm.interface import FloatArray
 from bestarm.models.finite_gp import LARGEST_REWARD
-from bestarm.search.columns import NAMES, REAL, RESULTS, error_columns, find_column, identifies
+from bestarm.search.columns import NAMES, REAL, RESULTS, error_columns, find_column, identifies, is_counted
 from bestarm.search.errors import errors_of, mean_of, reading
 from bestarm.search.number_texts import (
     DATE,
@@ -35,6 +36,7 @@ from bestarm.search.number_texts import (
     decimal_sign,
     numbers_of,
     plain_floats,
+    plain_unit,
     tidy,
 )
 from bestarm.search.table_files import Table, read_table, read_table_file
@@ -45,13 +47,20 @@ _SUMMARIES = {
     *("total", "totals", "grand total", "sum", "mean", "average", "avg", "median", "sd", "stdev", "std", "std dev"),
     *("stddev", "standard deviation", "cv%", "rsd", "gesamt", "gesamtergebnis", "summe", "mittelwert", "durchschnitt"),
     *("stabw", "standardabweichung", "ø", "totaux", "total général", "moyenne", "écart-type", "médiane"),
-    *("promedio", "desviación estándar", "suma"),
+    *("promedio", "desviación estándar", "suma", "subtotal", "sous-total", "zwischensumme", "stabwn", "anzahl"),
 }
 _TO_COME = {*GAPS, *TO_COME} - {*FAILED}
 _BESIDE_SUMMARIES = {"cv", "min", "max", "n"}
 _ODD_UNIT = re.compile(  # of a result: a remark, more numbers, or a letter for a digit
     r".*[<>].*|.*\s\d.*|[xe]\d.*|.*(?:exclu|outlier|\blod\b|\bloq\b|fail|error).*|of\b.*|o", re.IGNORECASE
 )
+_RELATIONS = {"=", "<", ">", "≤", "≥", "<=", ">=", "~", "≈"}
+_FLAGS = re.compile(r"(?:is[\W_]?)?(?:exclude|excluded|outlier|omit|omitted|invalid|flag|flagged|ausreißer)")
+_YES = {"true", "yes", "y", "x", "1", "ja", "oui"}
+_UNIT_NAMES = re.compile(r"(?:.*[\W_])?(?:units?|einheit(?:en)?|unité)")
+_QUANTITIES = {"assay", "endpoint", "parameter", "quantity", "analyte", "standard type", "time point", "timepoint"}
+_OF_ANOTHER = re.compile(r"\b(?:ref(?:erence)?|parent|control|nearest|standard|template|neighbou?r)s?\b")  # candidate
+_NAMED = re.compile(r"sample|compound|name|molecule|(?:.*[\W_])?id")  # headers that name what was measured, not where
 _PLATE_MAP = ("plate", "well", "predicted", "uncertainty", "novelty", "nearest", "why")  # of a batch
 _AS_TEXTS = "read names as texts: give the file by its path, or read it with dtype=str"
 _LIMIT = re.compile(r"[<>≤≥]=?\s*[+-]?[\d.,]+")
@@ -200,7 +209,7 @@ class Measurements:
     done: list[bool]
     columns: dict[str, Any]  # the cells of these rows as they were given, by header
     decimal: str
-    to_come: int
+    to_come: list[str]
     notes: list[str]  # what was decided, a sentence each
     unit: str  # of the rewards, empty where none was written
 
@@ -281,16 +290,22 @@ def measurements(
     if kept and not told:
         remedy = "Fill them in, or write failed or not done where that is so"
         raise ValueError(f"no row of the table has a reward: all {len(kept)} are still to come. {remedy}.")
-    names = [labels[i] for i in told]
+    rest = [i for i in kept if texts[i].lower() in _TO_COME]
+    names, later = [labels[i] for i in told], [labels[i] for i in rest]
     if candidates is not None:
-        names = by_value(names, [numbers[i] for i in told], candidates)
+        names, later = (
+            by_value([labels[i] for i in rows], [numbers[i] for i in rows], candidates) for rows in (told, rest)
+        )
     done = [texts[i].lower() not in NOT_DONE for i in told]
     errors = [(i, kind) for i, kind in error_columns(header, [header[reward]]) if i not in (name, reward)]
+    errors = [
+        (i, kind) for i, kind in errors if i or kind != "n" or not is_counted(columns[i].texts)
+    ]  # numbers of rows
     beside = [(kind, columns[i]) for i, kind in errors if header[i] not in features]
     read = _with_errors(table.where, values, beside, decimal, labels, notes, number.unit)
-    _say_unused(others, (*features, *(header[i] for i, kind in errors if kind), "round", "pull"), notes)
-    to_come = len(kept) - len(told)
-    return Measurements(names, [read[i] for i in told], done, table.at(told), decimal, to_come, notes, number.unit)
+    used = (*features, *(header[i] for i, kind in errors if kind), "round", "pull")
+    _say_unused(table.where, others, used, labels, values, notes)
+    return Measurements(names, [read[i] for i in told], done, table.at(told), decimal, later, notes, number.unit)
 
 
 def _names_its_rows(table: Table, candidates: set[str]) -> bool:
@@ -298,21 +313,56 @@ def _names_its_rows(table: Table, candidates: set[str]) -> bool:
     return table.named and len(table.index) > 0 and set(map(label_of, table.index)) <= candidates
 
 
-def _say_unused(columns: Iterable[Column], used: Iterable[Any], notes: list[str], prefix: str = "") -> None:
-    """Say which columns with something in them are not used, whose headers are not among those used."""
+def _say_unused(
+    where: str,
+    columns: Iterable[Column],
+    used: Iterable[Any],
+    names: Sequence[str],
+    values: FloatArray,
+    notes: list[str],
+    prefix: str = "",
+) -> None:
+    """Say which columns with something in them are not used, and refuse those without which a result means another."""
     folded = {str(label).strip().casefold() for label in used}
-    spare = [column.label or "without header" for column in columns if any(column.texts)]
-    if spare := [label for label in spare if label.strip().casefold() not in folded]:
-        notes.append(f"{prefix}column{'s' * (len(spare) > 1)} {listed(spare)}: not used.")
+    spare = [column for column in columns if any(column.texts) and column.label.strip().casefold() not in folded]
+    measured = np.flatnonzero(~np.isnan(values)).tolist()
+    for column in spare:
+        word, cells = column.label.strip().casefold(), [(names[i], column.texts[i]) for i in measured]
+        said = dict.fromkeys((name, text) for name, text in cells if text)
+        of_one = Counter(name for name, _ in said)
+        odd, rule = [(n, t) for n, t in said if t.lower() in (*FAILED, *NOT_DONE)], "write so in place of the result"
+        if said and {text for _, text in said} <= _RELATIONS:
+            odd, rule = (
+                [(n, t) for n, t in said if t != "="],
+                "a limit is no result; give the limit itself, or write failed",
+            )
+        elif _FLAGS.fullmatch(word):
+            odd, rule = (
+                [(n, t) for n, t in said if t.lower() in _YES],
+                "leave such rows out, or write failed as the result",
+            )
+        elif _UNIT_NAMES.fullmatch(word) and len({plain_unit(text) for _, text in cells if text}) > 1:
+            odd, rule = list(said)[-1:], "other results have another unit; give all in one"
+        elif word in _QUANTITIES:
+            odd, rule = [(n, t) for n, t in said if of_one[n] > 1], "of which it has several; keep the rows of one"
+        if odd:
+            raise ValueError(f"{where}: {column.label!r} of {odd[0][0]} is {odd[0][1]!r}; {rule}.")
+    if labels := [column.label or "without header" for column in spare]:
+        notes.append(f"{prefix}column{'s' * (len(labels) > 1)} {listed(labels)}: not used.")
 
 
 def _names_among(table: Table, others: Container[str], candidates: set[str]) -> int | None:
     """Return the only column but ``others`` whose cells are candidates, or the first one of a file, or None."""
     header = table.header
-    places = [i for i, label in enumerate(header) if label not in others]
+    places = [i for i, label in enumerate(header) if label not in others and not _OF_ANOTHER.search(label.casefold())]
     labels = {i: [label for label in map(label_of, table.columns[i]) if label] for i in places}
-    known = [i for i in places if labels[i] and 2 * sum(map(candidates.__contains__, labels[i])) >= len(labels[i])]
+    there = {i: sum(map(candidates.__contains__, labels[i])) for i in places}
+    known = [i for i in places if there[i] and 2 * there[i] >= len(labels[i])]
     known = [i for i in known if identifies(header[i]) or plain_floats(labels[i]) is None]  # and no plate 1
+    known = known or [i for i in places if there[i] and identifies(header[i])]
+    if len(known) == 1 and len({*labels[known[0]]}) == 1:  # of all rows, which another column may name one by one
+        others_named = [i for i in places if i != known[0] and _NAMED.fullmatch(header[i].strip().casefold())]
+        known += [i for i in others_named if len({*labels[i]}) == len(labels[i]) > 1]
     if len(known) > 1:
         both = " and ".join(repr(header[i]) for i in known[:2])
         raise ValueError(f"columns {both} both look like names of candidates; call the one that is so `name`.")
@@ -331,7 +381,7 @@ def _with_errors(
     """Return rewards with the errors that columns tell of them: a standard error or deviation, and a number."""
     told: dict[str, tuple[str, FloatArray]] = {}
     for kind, column in columns:
-        read = numbers_of(where, column, decimal, whose)
+        read = numbers_of(where, column, decimal, whose, words=False)
         if kind and read is None:
             example = next(text for text in column.texts if text)
             raise ValueError(f"{where}: column {column.label!r} has {example!r}, no number; correct or drop it.")
@@ -382,7 +432,7 @@ def _results(
         if known and parsed is None:
             rule = "it must be a number, empty while it is to come, `failed` or `not done`"
             raise ValueError(f"{who} is {text!r}; {rule}. Correct it.")
-    read = numbers_of(where, column, decimal, whose)
+    read = numbers_of(where, column, decimal, whose, words=False)
     assert read is not None, "whatever is no number was refused"
     notes += read[1]
     if (large := np.abs(read[0]) > largest).any():
@@ -444,9 +494,9 @@ def read_wells(path: str | Path, columns: str, notes: list[str]) -> tuple[list[s
     beside = [(kind, others[i]) for i, kind in error_columns(header, wanted) if i in others]
     whose = [f"{table.row(i)}: the phenotype of {gene}" for i, gene in enumerate(genes)]
     said: list[str] = []
-    if odd := [column for column in read[1:] if column.distinct and column.units != read[0].units and read[0].distinct]:
+    if odd := [c for c in read[1:] if any(c.texts) and any(read[0].texts) and c.unit != read[0].unit]:
         both = f"columns {read[0].label!r} and {odd[0].label!r} are replicates in different units"
-        units = " and ".join(sorted({*read[0].units, *odd[0].units}))
+        units = " and ".join(sorted((read[0].unit or "none", odd[0].unit or "none")))
         raise ValueError(f"{path}: {both}, {units}; give numbers of one unit.")
     found = [_results(str(path), whose, column, decimal, LARGEST_PHENOTYPE, said) for column in read]
     notes += [f"{path.name}: {sentence}" for sentence in said]
@@ -454,7 +504,7 @@ def read_wells(path: str | Path, columns: str, notes: list[str]) -> tuple[list[s
         notes.append(f"{path.name}: column {beside[0][1].label}: not used, since replicates are there themselves.")
         beside = []
     used = (*_PLATE_MAP, *(header[i] for i, _ in error_columns(header, wanted)))
-    _say_unused(others.values(), used, notes, f"{path.name}: ")
+    _say_unused(str(path), others.values(), used, genes, np.fmax.reduce(found), notes, f"{path.name}: ")
     pairs = zip(found, read, strict=True)
     told = [_with_errors(str(path), values, beside, decimal, genes, notes, column.unit) for values, column in pairs]
     return [genes[row] for row in tried], [[column[row] for column in told] for row in tried], to_come
