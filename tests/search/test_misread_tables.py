@@ -14,6 +14,13 @@ from bestarm.search.candidates import read_features
 from bestarm.search.tables import read_wells
 
 openpyxl = pytest.importorskip("openpyxl")
+FORMATS = {
+    "%": ("0%", "0.00 %", "%0", "[Red]0.0%;-0%", '0"%"', r"0\%"),  # of which all but two multiply by a hundred
+    "mM": ('0.0" mM"', 'General" mM";@', "[$mM]0"),
+    "€": ('#,##0.0\\ "€"', r"#,##0.00\ [$€-407];[Red]\-0", "[$€-2] 0.0", '_-"€"* #,##0.00_-'),
+    "": ("#,##0.00", "0.00E+00", "_-* #,##0.00 _€_-", "# ?/?", '[<1]0" h";0" d"', '0,"k"', "0.0_);(0.0)"),
+}
+SALTS = [["Compound", "Salt"], ["c1", "HCl"], ["", ""], ["c2", "TFA"], ["c3", "HCl"]]
 CELLS = ["1.5x10^3", "5 excluded", "1 < LOQ", "3 of 4", "10 to 20", "0x10", "2 min 30 s", "2O", "5 ?", "1D5", "1e5.5"]
 
 
@@ -24,6 +31,19 @@ def file(tmp_path):
         path = tmp_path / name
         path.write_text(text, encoding="utf-8")
         return path
+
+    return write
+
+
+@pytest.fixture
+def book(tmp_path):
+    def write(*sheets, **formats):
+        with pd.ExcelWriter(tmp_path / "t.xlsx", engine="openpyxl") as writer:
+            for n, rows in enumerate(sheets, 1):
+                pd.DataFrame(rows).to_excel(writer, sheet_name=f"s{n}", header=False, index=False)
+            for cell, form in formats.items():
+                writer.sheets["s1"][cell].number_format = form
+        return tmp_path / "t.xlsx"
 
     return write
 
@@ -149,27 +169,44 @@ def test_what_may_be_meant_otherwise_is_said(text, said, file):
     assert any(f"t.csv: {said}" in sentence for sentence in Candidates.of(file(text)).report)
 
 
-def test_spreadsheets_with_percents_and_texts_beside_numbers(tmp_path):
-    def written(cells, shown="General"):
-        book = openpyxl.Workbook()
-        for row in [("name", "x"), *zip("abc", cells, strict=True)]:
-            book.active.append(row)
-        for cell, form in zip(book.active["B"], shown if isinstance(shown, list) else [shown] * 9, strict=False):
-            cell.number_format = form
-        book.save(tmp_path / "t.xlsx")
-        return tmp_path / "t.xlsx"
-
-    report = Candidates.of(written([1, 0.25, 0.5], "0%")).report
-    assert "t.xlsx: column x: shown in percent, read as 0.5 for 50%." in report
-    assert "column x: shown in 'mM', read as 3." in Candidates.of(written([1, 2, 3], '0.0" mM"')).report[0]
-    several = written([5, 10, 20], ["General", '0" mM"', '0" mM"', "[$µM]0"])
-    refuses(lambda: Candidates.of(several), r"B4 \(20\) is shown in 'µM' and B3 \(10\) in 'mM'; give all numbers")
+def test_spreadsheets_with_formats_and_texts_beside_numbers(book):
+    """Percent signs, units and leading zeros are read as shown, wherever they stand in a format."""
+    for unit, form in ((unit, form) for unit, forms in FORMATS.items() for form in forms):
+        found = Candidates.of(book([["name", "x"], ["a", 1], ["b", 0.25]], B2=form, B3=form))
+        values = [100.0, 25.0] if unit == "%" and form not in ('0"%"', r"0\%") else [1.0, 0.25]
+        assert (found.table["x"].tolist(), found.units.get("x", "")) == (values, unit), form
+        assert not unit or found.report == (f"t.xlsx: column x: numbers with the unit '{unit}', which was taken off.",)
+    found = Candidates.of(book([["name", "x"], [12, 7], [7, 8]], A2="0000", A3='"CMP-"000', B2="000"))
+    assert (found.names, found.table["x"].tolist()) == (("0012", "CMP-007"), [7.0, 8.0])
+    rows = [["name", "x"], ["a", 0.5], ["b", 25]]
+    for forms, words in (('0" mM"', "[$µM]0"), "'0.5 mM' and '25 µM'"), (("0%", "0"), "'25' and '50%'"):
+        refuses(lambda f=forms: Candidates.of(book(rows, B2=f[0], B3=f[1])), f"column 'x' has {words}, several units")
+    refuses(lambda: Candidates.of(book(rows, B2='"<"0')), "column 'x' has '<0.5', a limit, which is no number")
     for text in ("1.250", "0,5"):
         said = f"column 'x' has the text '{text}' beside numbers; its sign may stand before decimals or after thousands"
-        refuses(lambda text=text: Candidates.of(written([1250, text, 2])), said)
+        refuses(lambda text=text: Candidates.of(book([*rows, ["c", 1250], ["d", text]])), said)
         refuses(lambda text=text: told(pd.DataFrame({"name": ["a", "b"], "reward": [1250, text]})), text)
     gaps = pd.Series(["1,5", np.nan, "2,5", pd.NA], dtype=object)  # which are no numbers
     assert told(pd.DataFrame({"name": list("abcd"), "reward": gaps}))[0] == {"a": 1.5, "c": 2.5}
+
+
+def test_what_stands_above_a_table_or_beside_it(book, file):
+    """In files of both kinds: left out and said, or refused; a cover sheet, and dates among words."""
+    words, above = [["Ligand", "Salt", "T"], ["c1", "HCl", 1], ["c2", "TFA", 2], ["c3", "HCl", 3]], ["Plate", "P1"]
+    for rows in ([above, above, [], *SALTS], [above, [], *words], [above, [], *(["", "", *row] for row in SALTS)]):
+        rows = [[*row, *[""] * 4][:4] for row in rows]
+        for source in (book(rows), file("\n".join(",".join(map(str, row)) for row in rows))):
+            found = Candidates.of(source)
+            assert (found.names, found.table["Salt"].tolist()) == (("c1", "c2", "c3"), ["HCl", "TFA", "HCl"])
+            assert f"{source.name}: 'Plate P1' above the header, left out." in found.report
+    assert Candidates.of(book([["Project", "X1"], above], SALTS)).report[0] == "t.xlsx: the sheet 's2' of 2 was read."
+    rows = [["name", "reward", "", "Control", "SD"], ["a", 20, "", "DMSO", 10], ["b", 30, "", "pos", 5]]
+    for source in (book(rows), file("\n".join(",".join(map(str, row)) for row in rows))):
+        refuses(lambda source=source: told(source), "columns 'Control', 'SD' stand beside the table, behind an empty")
+    dated = [["name", "x"], ["SEPT9", 1], [pd.Timestamp(2024, 3, 1), 2]]
+    refuses(
+        lambda: Candidates.of(book([["hello"]], dated)), "'s2': A3 is a date, 2024-03-01, in a column that has 'SEPT9'"
+    )
 
 
 def test_what_is_added_without_a_unit_is_said_and_dates_in_any_dress_are_refused(file):
@@ -307,17 +344,14 @@ def test_genes_that_other_spreadsheets_spoilt(gene, file):
     refuses(lambda: read_features(file(f"gene;f\n{gene};1\nTP53;2\n"), []), f"{gene!r} is no gene but a date")
 
 
-def test_excel_files_of_other_writers(tmp_path):
+def test_excel_files_of_other_writers(book, tmp_path):
     """With a wrong size of the sheet, and with formulas that gave an empty text."""
-    book = openpyxl.Workbook()
-    for row in (["name", "x", "y"], ["a", 1, 2.5], ["b", 2, 3.5], ["c", 3, '=IF(1,"","")']):
-        book.active.append(row)
-    book.save(tmp_path / "whole.xlsx")
+    whole = book([["name", "x", "y"], ["a", 1, 2.5], ["b", 2, 3.5], ["c", 3, '=IF(1,"","")']])
     changes = (
         (rb'<dimension ref="A1:C4"', b'<dimension ref="A1:B3"'),
         (rb'<c r="C4"><f>(.*?)</f><v ?/></c>', rb'<c r="C4" t="str"><f>\1</f><v></v></c>'),
     )
-    with zipfile.ZipFile(tmp_path / "whole.xlsx") as old, zipfile.ZipFile(tmp_path / "odd.xlsx", "w") as new:
+    with zipfile.ZipFile(whole) as old, zipfile.ZipFile(tmp_path / "odd.xlsx", "w") as new:
         for name in old.namelist():
             text = old.read(name)
             for pattern, other in changes:
@@ -326,21 +360,14 @@ def test_excel_files_of_other_writers(tmp_path):
     found = Candidates.of(tmp_path / "odd.xlsx")
     assert found.names == ("a", "b", "c")
     np.testing.assert_array_equal(found.table["y"], [2.5, 3.5, np.nan])
-    refuses(lambda: Candidates.of(tmp_path / "whole.xlsx"), "the formula in C4 was never computed")
+    refuses(lambda: Candidates.of(whole), "the formula in C4 was never computed")
 
 
-def test_sheets_that_are_hidden_and_numbers_shown_in_percent(tmp_path):
-    book = openpyxl.Workbook()
-    old, path = book.create_sheet("old", 0), tmp_path / "t.xlsx"
-    for row in (["name", "v"], ["a", 0.5], ["b", 25]):
-        book["Sheet"].append(row)
-        old.append([f"old {cell}" for cell in row])
-    old.sheet_state = "hidden"
-    for shown in ("0", "0%"):  # as 50% is kept that somebody types
-        book["Sheet"]["B2"].number_format = shown
-        book.save(path)
-        assert shown == "0%" or Candidates.of(path).names == ("a", "b")
-    refuses(lambda: Candidates.of(path), r"B2 \(0.5\) is shown in percent and B3 \(25\) is not; give all")
+def test_sheets_that_are_hidden(book):
+    made = openpyxl.load_workbook(path := book([["name", "v"], ["old", 1]], [["name", "v"], ["a", 0.5], ["b", 25]]))
+    made["s1"].sheet_state = "hidden"
+    made.save(path)
+    assert Candidates.of(path).names == ("a", "b")
 
 
 def test_lists_of_numbers_without_the_shape_of_a_table():

@@ -4,10 +4,11 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
-from itertools import islice, pairwise
+from functools import cache
+from itertools import islice, pairwise, zip_longest
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -18,15 +19,22 @@ import pandas as pd
 from bestarm.search.columns import identifies
 from bestarm.search.number_texts import GAP_HINTS, GAPS, NO_RESULTS, NumberText, plain_floats, refuse_texts_beside, tidy
 
+_Rows = Sequence[tuple[int, list[str]]]  # lines, and cells
 _FIRST = 200  # rows that decide the layout
 _SEPARATORS = ("\t", ";", ",", "|")  # in this order where several fit: a comma may stand within numbers and words
 _EXCEL = (".xlsx", ".xlsm")
 _NO_TEXT = (b"PK\x03\x04", b"\x1f\x8b", b"\xd0\xcf\x11\xe0", b"PAR1")
 _UNITS_OF = ("", "-", "unit", "units", "einheit", "einheiten")  # what a row of units has for the names
 _NAMES = ("name", "candidate", "arm", "gene", "id")
-_NO_UNITS = {*GAPS, *GAP_HINTS, *NO_RESULTS} - {"", "-", "."}
+_NOTHING = {*GAPS, *GAP_HINTS, *NO_RESULTS}  # is known of a cell
+_NO_UNITS = _NOTHING - {"", "-", "."}
 _GUARDED = re.compile(r'="(.*)"')  # so that a spreadsheet takes a cell for a text
 _RULE = re.compile(r":?-{3,}:?")  # below the header of a table in Markdown
+_BEGINS_AS_NUMBERS = re.compile(r"\W*\d(?!.*-[^\W\d]).*")  # and not as 1-propanol
+_TEXT = r'(?:"[^"]*"|\\.|[_*].|\[(?![<>=])[^]]*]|[^]0#?.,;/"\\@[])'  # of a format, in which conditions begin with <
+_FORMAT = re.compile(rf"({_TEXT}*?)(General|@|\.?[0#?](?:,?[0#?]|\.)*(?:E[+-]0+)?)({_TEXT}*)(?:;.*)?")
+_MONEY = re.compile(r"((?:CHF|EUR|USD|GBP|S?Fr|kr|[A-Z]{0,2}[$€£])\.?)")
+_IDLE = " \u00a0()-–—¥₩₹"  # around numbers in a format
 
 
 @dataclass
@@ -163,7 +171,7 @@ def _rows_of(path: Path, text: str, separator: str, most: int | None = None) -> 
         raise ValueError(f"{path}, line {reader.line_num}: {error}; save it again as CSV.") from None
 
 
-def _layout(rows: Sequence[tuple[int, list[str]]]) -> tuple[float, int, bool, int]:
+def _layout(rows: _Rows) -> tuple[float, int, bool, int]:
     """Return the share of rows of the usual length, minus rows above the header, whether it has names, and fields."""
     widths = [len(parts) for _, parts in rows]
     if len(rows) > 1 and all(len(parts) == widths[0] + 1 and not parts[-1].strip() for _, parts in rows[1:]):
@@ -193,18 +201,13 @@ def _has_numbers(parts: Sequence[str]) -> bool:
     return any(plain_floats([part.strip().replace(",", ".")]) is not None for part in parts if part.strip())
 
 
-def _say_above(file: str, rows: Sequence[tuple[int, list[str]]], notes: list[str], where: str = "above") -> None:
+def _say_above(file: str, rows: _Rows, notes: list[str], where: str = "above") -> None:
     for _, parts in rows:
         notes.append(f"{file}: {' '.join(filter(None, map(str.strip, parts)))[:60]!r} {where} the header, left out.")
 
 
 def _rectangle(
-    path: Path,
-    rows: list[tuple[int, list[str]]],
-    skipped: int,
-    notes: list[str],
-    numbers: Any = (),
-    separator: str = "",
+    path: Path, rows: _Rows, skipped: int, notes: list[str], numbers: Any = (), separator: str = ""
 ) -> Table:
     """Return rows of one length as columns; the first row is the header."""
     head = [" ".join(tidy(part).split()) for part in rows[0][1]]
@@ -213,7 +216,7 @@ def _rectangle(
     body = [row for row in rows[1:] if not _is_comment(row[1], len(head), marked)]
     if n := len(rows) - 1 - len(body):
         notes.append(f"{path.name}: {n} line{'s' * (n > 1)} of comment left out.")
-    if title := next((n for n in range(1, 6) if _is_header(head, [parts for _, parts in body[n - 1 : n + 1]])), 0):
+    if title := _title([(rows[0][0], head), *body], separator):
         _say_above(path.name, [rows[0], *body[: title - 1]], notes)
         head, body = [" ".join(tidy(part).split()) for part in body[title - 1][1]], body[title:]
     longest = max((len(parts) for _, parts in body), default=0)
@@ -277,14 +280,38 @@ def _is_comment(parts: Sequence[str], width: int, marked: bool) -> bool:
     return parts[0].lstrip().startswith("#") and (lonely or (parts[0].startswith("# ") and not marked))
 
 
-def _is_header(head: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
-    """Return whether the header is the row below: it has a word for the names, or the one above merged cells."""
-    if len(below) < 2 or len(below[0]) != len(head) or _has_names(head):
-        return False
-    labels, numbers = [part.strip() for part in below[0]], _has_numbers(below[1]) and not _has_numbers(below[0])
-    merged = len(set(head)) < len(head) or _has_names(labels)
-    distinct = "" not in labels and len(set(labels)) == len(labels)
-    return distinct and (labels[0].casefold() == "name" or (numbers and merged))
+def _title(rows: _Rows, separator: str = "") -> int:
+    """Return how many rows stand above the header, which has words alone, one for each cell of the row below it.
+
+    It is below merged cells, or has more cells than the first row, or stands behind a blank row and names candidates.
+    """
+    head, named = rows[0][1], _identifies(rows[0][1])
+    above = {i for i, part in enumerate(head) if part.strip()}
+    for n in range(1, 0 if _has_names(head) else min(len(rows) - 1, 6 if named else _FIRST)):
+        (line, labels), below = rows[n], rows[n + 1][1]
+        words = {i: part.strip() for i, part in enumerate(labels) if part.strip()}
+        first, own = next(iter(words.values())).lower(), words.keys()
+        if (_has_numbers(labels) and first != "name") or len(words) < 2 or len({*words.values()}) < len(words):
+            continue
+        if first in _UNITS_OF or any(word.lower() in _NO_UNITS for word in words.values()):
+            continue
+        if not own >= {i for i, part in enumerate(below) if part.strip()}:
+            continue
+        merged = n < 6 and len(words) == len(head) and (len(set(head)) < len(head) or _has_names(labels))
+        if merged and (first == "name" or _has_numbers(below)):
+            return n
+        blank = line - rows[n - 1][0] > 1 + (sum(part.count("\n") for part in labels) if separator else 0)
+        more = len(head) == len(labels) and own - above not in (set(), {min(own)})  # that of the names may be missing
+        told = any(_has_numbers(parts) for _, parts in rows[:n]) or not _has_numbers(below)
+        begins = _identifies(labels) or (blank and more and not told)
+        if not named and ((begins and (blank or more)) or (blank and own.isdisjoint(above))):
+            return n
+    return 0
+
+
+def _identifies(header: Sequence[str]) -> bool:
+    """Return whether the first cell is a usual header of names."""
+    return identifies(next(filter(None, map(str.strip, header)), ""))
 
 
 def _are_units(columns: Sequence[Sequence[str]]) -> bool:
@@ -316,6 +343,12 @@ def _checked(table: Table, file: str, notes: list[str]) -> Table:
     if empty := [i for i, label in enumerate(table.header) if not label and not any(map(str.strip, table.columns[i]))]:
         notes.append(f"{file}: {len(empty)} empty column{'s' * (len(empty) > 1)} left out.")
         kept = [i for i in range(len(table.header)) if i not in empty]
+        beside = [i for i in kept if any(kept[0] < e < i for e in empty)]
+        texts = {text.strip().lower() for i in beside[:1] for text in table.columns[i]} - _NOTHING
+        if len(beside) > 1 and not all(map(_BEGINS_AS_NUMBERS.fullmatch, texts)):
+            what = f"columns {str([table.header[i] for i in beside[:5]])[1:-1]} stand beside the table"
+            remedy = "give each table its own file, or delete the empty column"
+            raise ValueError(f"{table.where}: {what}, behind an empty column; {remedy}.")
         table.header = [table.header[i] for i in kept]
         table.columns = [table.columns[i] for i in kept]
         table.numbers = {(row, kept.index(column)) for row, column in table.numbers if column in kept}
@@ -344,42 +377,54 @@ def _read_excel(path: Path, notes: list[str]) -> Table:
     filled = [(title, [(i, row) for i, row in rows if any(map(_filled, row))]) for title, rows in cells]
     if not (sheets := [(title, rows) for title, rows in filled if rows]):
         raise ValueError(f"{path} is empty; its first sheet needs a header, such as name and reward.")
-    tables = (sheet for sheet in sheets if sum(sum(map(_filled, row)) > 1 for _, row in sheet[1]) > 1)
-    title, rows = next(tables, sheets[0])
+    tables = [sheet for sheet in sheets if sum(sum(map(_filled, row)) > 1 for _, row in sheet[1]) > 1] or sheets[:1]
+    texts = {title: _texts(rows) for title, rows in tables}
+    heads = {title: below[_title(below)][1] for title, (_, below) in texts.items()}
+    title = next((t for t, head in heads.items() if _has_names(head) or _identifies(head)), tables[0][0])
+    where = path
     if len(sheets) > 1:
         notes.append(f"{path.name}: the sheet {title!r} of {len(sheets)} was read.")
+        where = Path(f"{path}, sheet {title!r}")
+    above, below = texts[title]
+    _say_above(where.name, above, notes)
+    numbers = [(i, c) for i, row in below for c, v in enumerate(row) if isinstance(v, NumberText) and _has_numbers([v])]
+    found = _rectangle(where, below, 0, notes, numbers)
+    for label, column in zip(found.header, found.columns, strict=True):
+        refuse_texts_beside(found.where, label, [0 if isinstance(text, NumberText) else text for text in column])
+    kept, first = set(found.lines), min(found.lines, default=2**20)
+    for values in zip_longest(*(row for line, row in dict(tables)[title] if line in kept)):
+        _refuse_dates_beside(found.where, [cell for cell in values if cell is not None and _filled(cell)])
+    empty = {(line, c + 1) for line, row in below for c, text in enumerate(row) if line >= first and not text}
+    if empty or _has_inside(path, rb'hidden="(1|true)"'):  # what a reader of values alone does not see
+        sheet = load_workbook(path)[title]
+        _refuse_lost_cells(path, found.where, sheet, first, empty)
+        _say_hidden(where.name, sheet, first, notes)
+    return found
+
+
+def _texts(rows: Sequence[tuple[int, Sequence[Any]]]) -> tuple[_Rows, _Rows]:
+    """Return the rows of a sheet as texts: those with fewer cells than a header may have, and those from it on."""
     counts = [sum(map(_filled, row)) for _, row in rows[:_FIRST]]
     above = next(i for i, n in enumerate(counts) if n >= max(min(2, max(counts)), max(counts) - 1))
     width = max(i for _, row in rows[above:] for i, cell in enumerate(row) if _filled(cell)) + 1
-    full = [(line, [*(cell.value for cell in row), *[None] * width][:width]) for line, row in rows]
-    texts = [(line, list(map(_text, row))) for line, row in full]
-    _say_above(path.name, texts[:above], notes)
-    _refuse_other_formats(path, [row for _, row in rows[above + 1 :]], texts[above][1], notes)
-    for label, values in zip(texts[above][1], zip(*(row for _, row in full[above + 1 :]), strict=True), strict=False):
-        refuse_texts_beside(str(path), label, values)
-    empty = {(line, c + 1) for line, row in full[above + 1 :] for c, v in enumerate(row) if v is None}
-    if empty or _has_inside(path, rb'hidden="(1|true)"'):  # what a reader of values alone does not see
-        sheet, header = load_workbook(path)[title], full[above][0]
-        _refuse_lost_cells(path, sheet, header, empty)
-        _say_hidden(path.name, sheet, header, notes)
-    numbers = [(line, c) for line, row in full for c, v in enumerate(row) if type(v) in (int, float)]  # and not bool
-    return _rectangle(path, texts[above:], 0, notes, numbers)
+    texts = [(line, [*map(_text, row), *[""] * width][:width]) for line, row in rows]
+    return texts[:above], texts[above:]
 
 
 def _filled(cell: Any) -> bool:
     return cell.value is not None and bool(str(cell.value).strip())
 
 
-def _refuse_lost_cells(path: Path, sheet: Any, header: int, empty: set[tuple[int, int]]) -> None:
+def _refuse_lost_cells(path: Path, where: str, sheet: Any, first: int, empty: set[tuple[int, int]]) -> None:
     """Refuse cells that are empty by accident: those merged with another, and formulas that were never computed."""
     for merged in sheet.merged_cells.ranges:
-        if merged.max_row > header:
-            raise ValueError(f"{path}: the cells {merged} are merged, which leaves all but one empty; unmerge them.")
-    formulas = [cell for cells in sheet.iter_rows(min_row=header + 1) for cell in cells if cell.data_type == "f"]
+        if merged.max_row >= first:
+            raise ValueError(f"{where}: the cells {merged} are merged, which leaves all but one empty; unmerge them.")
+    formulas = [cell for cells in sheet.iter_rows(min_row=first) for cell in cells if cell.data_type == "f"]
     formulas = formulas if all((cell.row, cell.column) in empty for cell in formulas) else []
     if formulas and not _has_inside(path, rf'<c r="{formulas[0].coordinate}"[^>]*t="str"'.encode()):  # an empty text
         remedy = "save the file in a spreadsheet, which does so, or give values"
-        raise ValueError(f"{path}: the formula in {formulas[0].coordinate} was never computed; {remedy}.")
+        raise ValueError(f"{where}: the formula in {formulas[0].coordinate} was never computed; {remedy}.")
 
 
 def _has_inside(path: Path, what: bytes) -> bool:
@@ -388,39 +433,18 @@ def _has_inside(path: Path, what: bytes) -> bool:
         return any(re.search(what, book.read(name)) for name in book.namelist() if name.startswith("xl/worksheets/"))
 
 
-def _refuse_other_formats(path: Path, rows: Iterable[Sequence[Any]], header: Sequence[str], notes: list[str]) -> None:
-    """Refuse a column that shows several units, or percents (50% is 0.5) beside plain numbers; say what it shows."""
-    numbers = (cell for row in rows for cell in row if type(cell.value) in (int, float) and cell.value)
-    columns: dict[int, dict[str, Any]] = {}
-    for cell in numbers:
-        shown = columns.setdefault(cell.column, {})
-        shown[_unit_shown(cell.number_format)] = cell
-        if len(shown) > 1:
-            (first, one), (second, other) = sorted(shown.items(), reverse=True)
-            ways = f"is shown in {_in_words(first)} and {other.coordinate} ({other.value:g}) "
-            ways += f"in {_in_words(second)}" if second else "is not"
-            remedy = "give all numbers of a column in one way"
-            raise ValueError(f"{path}: {one.coordinate} ({one.value:g}) {ways}; {remedy}.")
-    for place, shown in columns.items():
-        (unit, cell), *_ = shown.items()
-        if unit and place <= len(header):
-            example = f"{cell.value:g} for {100.0 * cell.value:g}%" if unit == "%" else f"{cell.value:g}"
-            notes.append(f"{path.name}: column {header[place - 1]}: shown in {_in_words(unit)}, read as {example}.")
+def _refuse_dates_beside(where: str, cells: Sequence[Any]) -> None:
+    """Refuse dates and times among other cells, as a spreadsheet makes of names such as MARCH1, and of ratios."""
+    dates = [cell for cell in cells if isinstance(cell.value, date | time)]
+    others = [str(cell.value).strip() for cell in cells if not isinstance(cell.value, date | time)] if dates else []
+    others = [t for t in others if t.lower() not in _NOTHING and not re.match(r"\d+([./-])\d+\1\d", t)]
+    if others:
+        what = f"{dates[0].coordinate} is a date, {_text(dates[0])}, in a column that has {others[0]!r}"
+        raise ValueError(f"{where}: {what}; write it as a text, or delete it.")
 
 
-def _unit_shown(number_format: str) -> str:
-    """Return the percent sign, or the text such as mM, that a format of a spreadsheet shows with a positive number."""
-    form = number_format.split(";")[0]
-    texts = (a or b for a, b in re.findall(r'"([^"]*)"|\[\$([^\]-]+)', form))
-    return "%" if "%" in form else " ".join("".join(texts).split())
-
-
-def _in_words(unit: str) -> str:
-    return "percent" if unit == "%" else repr(unit)
-
-
-def _say_hidden(name: str, sheet: Any, header: int, notes: list[str]) -> None:
-    rows = [row for row, layout in sorted(sheet.row_dimensions.items()) if layout.hidden and row > header]
+def _say_hidden(name: str, sheet: Any, first: int, notes: list[str]) -> None:
+    rows = [row for row, layout in sorted(sheet.row_dimensions.items()) if layout.hidden and row >= first]
     groups = [layout for layout in sheet.column_dimensions.values() if layout.hidden]
     columns = [i for group in groups for i in range(group.min, min(group.max, sheet.max_column) + 1)]
     for what, hidden in (("row", rows), ("column", columns)):
@@ -429,11 +453,34 @@ def _say_hidden(name: str, sheet: Any, header: int, notes: list[str]) -> None:
             notes.append(f"{name}: {len(hidden)} hidden {what}{'s' * (len(hidden) > 1)} ({some}) read as if shown.")
 
 
-def _text(value: Any) -> str:
-    if value is None:
+def _text(cell: Any) -> str:
+    if (value := cell.value) is None:
         return ""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int | float):
-        return NumberText(repr(int(value)) if value == value // 1 and abs(value) < 1e15 else repr(value))
+        return _shown(value, cell.number_format)
     return value.isoformat().removesuffix("T00:00:00") if isinstance(value, datetime | date | time) else str(value)
+
+
+def _shown(value: float, form: str) -> str:
+    """Return a number as its format shows it, but not rounded: with percent sign, unit, leading zeros, and texts."""
+    before, zeros, after, percent = _around(form)
+    plain = repr(int(value)) if value == value // 1 and abs(value) < 1e15 else repr(value)
+    plain = f"{100.0 * value:.15g}" if percent else plain
+    text = before + (plain.zfill(zeros) if plain.isdigit() else plain) + after
+    return text if before else NumberText(text)
+
+
+@cache
+def _around(form: str) -> tuple[str, int, str, bool]:
+    """Return what a format shows before a number, how many zeros, what behind it, and whether it shows percents."""
+    found = _FORMAT.fullmatch(form)  # not of fractions, of numbers in thousands, and under conditions
+    before, digits, after = found.groups() if found else ("", "", "")
+    percent = "%" in re.sub(r'"[^"]*"|\\.', "", form)
+    before, after = (re.sub(r'"([^"]*)"|\\(.)|[_*].|\[[^]]*]|%', r"\1\2", part) for part in (before, after))
+    before, after = before.strip(_IDLE + "+") and before.lstrip(), re.sub(r"[()\s]+", " ", after).rstrip(_IDLE)
+    if money := re.search(r"\[\$([^]-]+)", form) or _MONEY.fullmatch(before.strip()):
+        unit = money[1].strip(_IDLE)
+        before, after = before.replace(unit, "").lstrip(), after or (unit and f" {unit}")
+    return before, len(digits) if {*digits} == {"0"} else 0, "%" * percent + after, percent
