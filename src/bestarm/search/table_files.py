@@ -30,8 +30,7 @@ _NOTHING = {*GAPS, *GAP_HINTS, *NO_RESULTS}  # is known of a cell
 _NO_UNITS = _NOTHING - {"", "-", "."}
 _GUARDED = re.compile(r'="(.*)"')  # so that a spreadsheet takes a cell for a text
 _RULE = re.compile(r":?-{3,}:?")  # below the header of a table in Markdown
-_BEGINS_AS_NUMBERS = re.compile(r"\W*\d(?!.*-[^\W\d]).*")  # and not as 1-propanol
-_TEXT = r'(?:"[^"]*"|\\.|[_*].|\[(?![<>=])[^]]*]|[^]0#?.,;/"\\@[])'  # of a format, in which conditions begin with <
+_TEXT = r'(?:"[^"]*"|\\.|[_*].|\[(?![<>=])[^]]*]|[^]0#?.,;/"\\@[_*])'  # of a format, in which conditions begin with <
 _FORMAT = re.compile(rf"({_TEXT}*?)(General|@|\.?[0#?](?:,?[0#?]|\.)*(?:E[+-]0+)?)({_TEXT}*)(?:;.*)?")
 _MONEY = re.compile(r"((?:CHF|EUR|USD|GBP|S?Fr|kr|[A-Z]{0,2}[$€£])\.?)")
 _IDLE = " \u00a0()-–—¥₩₹"  # around numbers in a format
@@ -95,7 +94,7 @@ def read_table(source: Any, notes: list[str]) -> Table | None:
 
 
 def read_table_file(path: Path, notes: list[str]) -> Table:
-    """Return the table in a CSV file or in the first sheet of an Excel file; what was left out is added to ``notes``.
+    """Return the table in a CSV file, or of an Excel file the first that names candidates; what was left out is noted.
 
     The separator (tab, semicolon, comma or bar) and the header are those under which the first 200 rows have one number
     of fields, the most. Titles, comments, blank lines, a row of units below the header, and columns without header and
@@ -153,7 +152,7 @@ def _read_text(path: Path, text: str, notes: list[str]) -> Table:
         if not title.lstrip().startswith("#") and any(words or _has_names(parts) for parts in others):
             raise _other_separator(path, title)
     _say_above(path.name, rows[:above], notes)
-    found = _rectangle(path, rows[above:], skipped, notes, separator=separator)
+    found = _rectangle(path, rows[above:], skipped, notes, separator)
     found.semicolons = separator == ";"
     if text[-1] not in "\r\n":
         notes.append(f"{path.name}: the last line has no end; it is taken as it is, check that the file is whole.")
@@ -206,9 +205,7 @@ def _say_above(file: str, rows: _Rows, notes: list[str], where: str = "above") -
         notes.append(f"{file}: {' '.join(filter(None, map(str.strip, parts)))[:60]!r} {where} the header, left out.")
 
 
-def _rectangle(
-    path: Path, rows: _Rows, skipped: int, notes: list[str], numbers: Any = (), separator: str = ""
-) -> Table:
+def _rectangle(path: Path, rows: _Rows, skipped: int, notes: list[str], separator: str, numbers: Any = ()) -> Table:
     """Return rows of one length as columns; the first row is the header."""
     head = [" ".join(tidy(part).split()) for part in rows[0][1]]
     head[0] = head[0].removeprefix("#").strip() or head[0]
@@ -281,10 +278,7 @@ def _is_comment(parts: Sequence[str], width: int, marked: bool) -> bool:
 
 
 def _title(rows: _Rows, separator: str = "") -> int:
-    """Return how many rows stand above the header, which has words alone, one for each cell of the row below it.
-
-    It is below merged cells, or has more cells than the first row, or stands behind a blank row and names candidates.
-    """
+    """Return how many rows stand above the header, words alone: below merged cells or a blank row, or with more."""
     head, named = rows[0][1], _identifies(rows[0][1])
     above = {i for i, part in enumerate(head) if part.strip()}
     for n in range(1, 0 if _has_names(head) else min(len(rows) - 1, 6 if named else _FIRST)):
@@ -293,9 +287,8 @@ def _title(rows: _Rows, separator: str = "") -> int:
         first, own = next(iter(words.values())).lower(), words.keys()
         if (_has_numbers(labels) and first != "name") or len(words) < 2 or len({*words.values()}) < len(words):
             continue
-        if first in _UNITS_OF or any(word.lower() in _NO_UNITS for word in words.values()):
-            continue
-        if not own >= {i for i, part in enumerate(below) if part.strip()}:
+        under = {i for i, part in enumerate(below) if part.strip()}
+        if first in _UNITS_OF or not under <= own or any(word.lower() in _NO_UNITS for word in words.values()):
             continue
         merged = n < 6 and len(words) == len(head) and (len(set(head)) < len(head) or _has_names(labels))
         if merged and (first == "name" or _has_numbers(below)):
@@ -319,15 +312,11 @@ def _are_units(columns: Sequence[Sequence[str]]) -> bool:
     first = [column[0].strip() for column in columns]
     if _has_numbers(first) or not any(first):
         return False
-    below = [_has_only_numbers(column[1:]) for column in columns]
+    known = [[text.strip().replace(",", ".") for text in column[1:] if text.strip()] for column in columns]
+    below = [bool(texts) and plain_floats(texts) is not None for texts in known]
     told = [unit for unit, numbers in zip(first, below, strict=True) if numbers]
     rest = all(unit.casefold() in _UNITS_OF for unit, numbers in zip(first, below, strict=True) if not numbers)
     return rest and any(told) and not any(unit.lower() in _NO_UNITS for unit in told)
-
-
-def _has_only_numbers(texts: Sequence[str]) -> bool:
-    known = [text.strip().replace(",", ".") for text in texts if text.strip()]
-    return bool(known) and plain_floats(known) is not None
 
 
 def _checked(table: Table, file: str, notes: list[str]) -> Table:
@@ -345,7 +334,7 @@ def _checked(table: Table, file: str, notes: list[str]) -> Table:
         kept = [i for i in range(len(table.header)) if i not in empty]
         beside = [i for i in kept if any(kept[0] < e < i for e in empty)]
         texts = {text.strip().lower() for i in beside[:1] for text in table.columns[i]} - _NOTHING
-        if len(beside) > 1 and not all(map(_BEGINS_AS_NUMBERS.fullmatch, texts)):
+        if len(beside) > 1 and not all(re.fullmatch(r"\W*\d(?!.*-[^\W\d]).*", text) for text in texts):
             what = f"columns {str([table.header[i] for i in beside[:5]])[1:-1]} stand beside the table"
             remedy = "give each table its own file, or delete the empty column"
             raise ValueError(f"{table.where}: {what}, behind an empty column; {remedy}.")
@@ -368,27 +357,24 @@ def _read_excel(path: Path, notes: list[str]) -> Table:
         book = load_workbook(path, read_only=True, data_only=True)
         for sheet in filter(lambda s: hasattr(s, "reset_dimensions"), book.worksheets):
             sheet.reset_dimensions()  # some writers state sizes that are wrong
-        shown = [s for s in book.worksheets if s.sheet_state == "visible"]
-        cells = [(s.title, list(enumerate(s.iter_rows(), 1))) for s in shown if hasattr(s, "iter_rows")]
+        shown = [s for s in book.worksheets if s.sheet_state == "visible" and hasattr(s, "iter_rows")]
+        cells = [(s.title, [(i, r) for i, r in enumerate(s.iter_rows(), 1) if any(map(_filled, r))]) for s in shown]
     except Exception as error:  # whatever openpyxl raises for a file that is none
         kind = type(error).__name__
         remedy = "save it again as .xlsx or CSV"
         raise ValueError(f"{path} is no Excel file, has a password, or is damaged ({kind}); {remedy}.") from None
-    filled = [(title, [(i, row) for i, row in rows if any(map(_filled, row))]) for title, rows in cells]
-    if not (sheets := [(title, rows) for title, rows in filled if rows]):
+    if not (sheets := [(title, rows) for title, rows in cells if rows]):
         raise ValueError(f"{path} is empty; its first sheet needs a header, such as name and reward.")
     tables = [sheet for sheet in sheets if sum(sum(map(_filled, row)) > 1 for _, row in sheet[1]) > 1] or sheets[:1]
     texts = {title: _texts(rows) for title, rows in tables}
     heads = {title: below[_title(below)][1] for title, (_, below) in texts.items()}
     title = next((t for t, head in heads.items() if _has_names(head) or _identifies(head)), tables[0][0])
-    where = path
-    if len(sheets) > 1:
-        notes.append(f"{path.name}: the sheet {title!r} of {len(sheets)} was read.")
-        where = Path(f"{path}, sheet {title!r}")
+    notes += [f"{path.name}: the sheet {title!r} of {len(sheets)} was read."] if len(sheets) > 1 else []
+    where = Path(f"{path}, sheet {title!r}") if len(sheets) > 1 else path
     above, below = texts[title]
     _say_above(where.name, above, notes)
     numbers = [(i, c) for i, row in below for c, v in enumerate(row) if isinstance(v, NumberText) and _has_numbers([v])]
-    found = _rectangle(where, below, 0, notes, numbers)
+    found = _rectangle(where, below, 0, notes, "", numbers)
     for label, column in zip(found.header, found.columns, strict=True):
         refuse_texts_beside(found.where, label, [0 if isinstance(text, NumberText) else text for text in column])
     kept, first = set(found.lines), min(found.lines, default=2**20)
@@ -466,8 +452,8 @@ def _text(cell: Any) -> str:
 def _shown(value: float, form: str) -> str:
     """Return a number as its format shows it, but not rounded: with percent sign, unit, leading zeros, and texts."""
     before, zeros, after, percent = _around(form)
-    plain = repr(int(value)) if value == value // 1 and abs(value) < 1e15 else repr(value)
-    plain = f"{100.0 * value:.15g}" if percent else plain
+    exact = repr(int(value) if value == value // 1 and abs(value) < 1e15 else value)
+    plain = f"{100.0 * value:.15g}" if percent else exact
     text = before + (plain.zfill(zeros) if plain.isdigit() else plain) + after
     return text if before else NumberText(text)
 
@@ -477,7 +463,7 @@ def _around(form: str) -> tuple[str, int, str, bool]:
     """Return what a format shows before a number, how many zeros, what behind it, and whether it shows percents."""
     found = _FORMAT.fullmatch(form)  # not of fractions, of numbers in thousands, and under conditions
     before, digits, after = found.groups() if found else ("", "", "")
-    percent = "%" in re.sub(r'"[^"]*"|\\.', "", form)
+    percent = "%" in re.sub(r'"[^"]*"|[\\_*].', "", form)
     before, after = (re.sub(r'"([^"]*)"|\\(.)|[_*].|\[[^]]*]|%', r"\1\2", part) for part in (before, after))
     before, after = before.strip(_IDLE + "+") and before.lstrip(), re.sub(r"[()\s]+", " ", after).rstrip(_IDLE)
     if money := re.search(r"\[\$([^]-]+)", form) or _MONEY.fullmatch(before.strip()):
