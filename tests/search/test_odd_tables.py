@@ -115,11 +115,11 @@ def test_names_and_numbers_of_rows_in_other_columns(tmp_path):
     (tmp_path / "n.csv").write_text("n,name,reward\n1,c2,5\n2,c3,6\n")
     search.tell(tmp_path / "n.csv")
     assert search.history.to_numpy()[:, 1:].tolist() == [["c1", 1.0], ["c2", 5.0], ["c3", 6.0]]
-    found = Search(
-        TABLE.iloc[[3, 1, 2]].rename_axis("name").reset_index().assign(index=[3, 1, 2], Barcode=7)
-    ).candidates
-    assert "column index: the numbers of the rows, left out." in found.report and "index" not in found.columns
-    assert "column Barcode: taken for a feature; leave it out if it numbers rows or plates." in found.report
+    table = TABLE.iloc[[3, 1, 2]].rename_axis("name").reset_index().assign(index=[3, 1, 2], Barcode=7)
+    assert Candidates.of(table).report[:2] == (
+        "column index: the numbers of the rows, left out.",
+        "column Barcode: taken for a feature; leave it out if it numbers rows or plates.",
+    )
     (tmp_path / "r.csv").write_text("name,reward\nD-1,1\n")
     refuses(lambda: search.tell(tmp_path / "r.csv", unknown="ignore"), "no row is of a candidate: D-1; call the column")
 
