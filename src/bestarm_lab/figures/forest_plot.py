@@ -123,8 +123,7 @@ def forest(
     dashed = Line2D([], [], color="0.3", lw=0.9, ls="--", label=measure.reference_label)
     style: dict[str, Any] = {"marker": "o", "color": "0.25", "mec": "black", "ms": 5}
     point = Line2D([], [], **style, mfc="0.6", label="effect with 95% interval")
-    open_ = Line2D([], [], **style, mfc="white", label=f"interval includes {measure.reference:g}")
-    entries = [dashed, point, open_]
+    entries = [dashed, point, Line2D([], [], **style, mfc="white", label=f"interval includes {measure.reference:g}")]
     figure.legend(handles=entries, loc="outside lower center", ncols=3, title=what, title_fontsize="medium")
     for label, (_, name) in zip(axes[0, 0].get_yticklabels(), lines, strict=True):
         label.set(fontweight="normal" if name else "bold")

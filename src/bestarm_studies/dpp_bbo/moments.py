@@ -89,8 +89,7 @@ class Moment(NamedTuple):
             return known
         means, deviations = self.posterior(b, replication)
         if not isinstance(rule.acquisition, UpperBound):
-            maximum = self.state.log[replication, _MAXIMUM]
-            return rule.inflation * float(est_width(means, deviations**2, maximum))
+            return rule.inflation * float(est_width(means, deviations**2, self.state.log[replication, _MAXIMUM]))
         turn = self.state.round + (policy.first == 0)
         t = (turn - 1) * policy.batch + b + 1 if rule.by_evaluations else turn
         return rule.inflation * float(ucb_width(len(means), t, rule.acquisition.delta, rule.acquisition.beta_scale))

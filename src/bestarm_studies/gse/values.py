@@ -41,7 +41,6 @@ def accuracy_effects(
     for k in [k for k in sizes if (rows["n_arms"] == k).any()]:
         mine, wanted = rows[rows["n_arms"] == k], budget or per_arm * k
         cell = mine[mine["budget"] == (wanted if (mine["budget"] == wanted).any() else mine["budget"].max())]
-        panel = f"{name}, K = {k}"
-        frames.append(paired_effects(cell, "correct", statistic="accuracy", panel=panel, profile=profile))
+        frames.append(paired_effects(cell, "correct", statistic="accuracy", panel=f"{name}, K = {k}", profile=profile))
     found = pd.concat(frames, ignore_index=True)
     return found.assign(x=found["x"].str.replace("published ", "authors' "))

@@ -16,12 +16,7 @@ from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.figures.styles import CONVENTIONS
 from bestarm_lab.figures.values import as_values, interval_text
 from bestarm_lab.study import load_study
-from bestarm_studies.linear_topm.complexity import (
-    lucb_complexity,
-    m_lingape_complexity,
-    m_lingape_optimised_complexity,
-    ugape_complexity,
-)
+from bestarm_studies.linear_topm import complexity
 from bestarm_studies.linear_topm.drug_instance import RecordedRewards
 from bestarm_studies.linear_topm.recorded_runs import RECORDED
 from bestarm_studies.linear_topm.values import Panel, agreement_with_recorded
@@ -110,10 +105,10 @@ def complexity_table(instances: Mapping[str, tuple[LinearBandit | RecordedReward
     for name, (bandit, m) in instances.items():
         means, designs = bandit.means[0], l1_designs(bandit.features).weights
         values = (
-            lucb_complexity(means, m),
-            ugape_complexity(means, m),
-            m_lingape_complexity(means, m, sigma=sigma),
-            m_lingape_optimised_complexity(means, m, designs, sigma=sigma),
+            complexity.lucb_complexity(means, m),
+            complexity.ugape_complexity(means, m),
+            complexity.m_lingape_complexity(means, m, sigma=sigma),
+            complexity.m_lingape_optimised_complexity(means, m, designs, sigma=sigma),
         )
         columns[name] = [f"{value:.5g}" for value in values]
     return pd.DataFrame(columns)

@@ -64,8 +64,7 @@ def plane_figure(
     values: pd.DataFrame, rows: Mapping[str, Mapping[str, str]], *, title: str, setting: str = ""
 ) -> Figure:
     """Return batches in the plane: a row of panels for each heading, with one shading for all."""
-    n_columns = max(map(len, rows.values()))
-    figure, axes = plt.subplots(len(rows), n_columns, figsize=wide(len(rows), 2.7), squeeze=False)
+    figure, axes = plt.subplots(len(rows), max(map(len, rows.values())), figsize=wide(len(rows), 2.7), squeeze=False)
     first, places = values[values["panel"] == values["panel"].iloc[0]], places_of(values)
     top = float(of_statistic(values, "deviation")["value"].max())
     for line, (heading, panels) in zip(axes, rows.items(), strict=True):

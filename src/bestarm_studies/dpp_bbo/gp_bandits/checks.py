@@ -14,8 +14,7 @@ def est_is_ucb(test: Test) -> Decision:
     for _ in range(int(test["posteriors"])):
         means, variances = generator.standard_normal(50), generator.gamma(2.0, 0.2, 50)
         maximum = float(means.max() + generator.gamma(1.0))
-        width = est_width(means, variances, maximum)
-        ucb = means + width * np.sqrt(variances)
+        ucb = means + est_width(means, variances, maximum) * np.sqrt(variances)
         same = ucb.argmax() == ((maximum - means) / np.sqrt(variances)).argmin()
         equal += int(same and abs(ucb.max() - maximum) < 1e-9)
     text = f"the same arm for {equal} of {test['posteriors']} posteriors, whose bound is the estimate, by algebra"

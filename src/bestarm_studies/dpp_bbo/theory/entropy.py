@@ -49,8 +49,7 @@ def three_points(noise: float, spacing: float, lengthscale: float, known: float)
 
     own = kernel(seen, seen) + noise * np.eye(2)
     left = np.eye(3) + (kernel(x, x) - kernel(x, seen) @ np.linalg.solve(own, kernel(seen, x))) / noise
-    pairs = [(0, 1), (1, 2), (0, 2)]
-    determinants = np.array([np.linalg.det(left[np.ix_(p, p)]) for p in pairs])
+    determinants = np.array([np.linalg.det(left[np.ix_(p, p)]) for p in [(0, 1), (1, 2), (0, 2)]])
     names = ["left and middle (greedy)", "middle and right (greedy)", "both ends"]
     law = determinants / determinants.sum()
     return pd.DataFrame({"pair": names, "log det": np.log(determinants), "probability": law})

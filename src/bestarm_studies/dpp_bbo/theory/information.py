@@ -134,8 +134,7 @@ def rate_values(profile: str, grids: Mapping[int, int], most: int = 4096) -> pd.
     sizes, frames = 10.0 ** np.arange(1.0, 13.0, 0.5), []
     for dimension, lengthscale in ((1, 0.2), (2, 0.2), (2, 0.05)):
         gains = information_gain(operator_eigenvalues(lengthscale, dimension), sizes, NOISE)
-        middle = np.sqrt(sizes[1:] * sizes[:-1])
-        line = pd.DataFrame({"x": middle, "value": local_slopes(np.asarray(sizes), gains)})
+        line = pd.DataFrame({"x": np.sqrt(sizes[1:] * sizes[:-1]), "value": local_slopes(np.asarray(sizes), gains)})
         frames.append(line.assign(panel=f"d = {dimension}", series=f"eigenvalues, length-scale {lengthscale:g}"))
     powers = 2.0 ** np.arange(6, int(np.log2(most)) + 1)
     for dimension, side in grids.items():

@@ -239,8 +239,7 @@ def horizon(spread: float) -> int:
     eigenvalues = np.linalg.eigvalsh(draw_kernel()) / N_ARMS
     sizes = np.unique(np.round(np.geomspace(10, 1e6, 400) / BATCH).astype(np.int64)) * BATCH
     information = information_gain(np.maximum(eigenvalues, 0.0), sizes.astype(np.float64), NOISE)
-    root = np.sqrt(ucb_beta(N_ARMS, sizes / BATCH, DELTA))
-    bounds = regret_bound(36.0, sizes, root, information, NOISE)
+    bounds = regret_bound(36.0, sizes, np.sqrt(ucb_beta(N_ARMS, sizes / BATCH, DELTA)), information, NOISE)
     return int(sizes[np.argmax(bounds < spread * sizes)])
 
 

@@ -24,11 +24,9 @@ def feedback_values(
     """Return the posterior of f after one reward of each cell, the rewards, and f, as plotted values.
     Rewards of integrals are shown per volume, at the centres of their cells."""
     partition, x = bandit.partition, np.linspace(0.0, 1.0, 201)
-    asked = Ask(cells[None], np.ones((1, len(cells)), dtype=np.int64))
-    rewards = bandit.rewards(asked, partition.no_pulls(1), streams)
+    rewards = bandit.rewards(Ask(cells[None], np.ones((1, len(cells)), dtype=np.int64)), partition.no_pulls(1), streams)
     points, averaging = observed_averages(partition, cells, kernel.lengthscale)
-    posterior = AggregatedGP(kernel, bandit.sigma**2).fit(points, rewards, averaging)
-    means, variances = posterior.predict(x[:, None])
+    means, variances = AggregatedGP(kernel, bandit.sigma**2).fit(points, rewards, averaging).predict(x[:, None])
     band = 2.0 * np.sqrt(variances[0])
     volumes = partition.widths(partition.depth(cells)).prod(axis=-1) if partition.feedback == "integral" else 1.0
     frames = [

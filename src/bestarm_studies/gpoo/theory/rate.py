@@ -93,10 +93,9 @@ def rate_figure(
 ) -> Figure:
     """Return mean regret against the budget with its interval below the bounds, one column for each function."""
     every = pd.concat([values[values["statistic"] == "mean"], bounds.assign(series=bounds["statistic"])])
-    order = [*dict.fromkeys(values["series"]), *BOUND_STYLES]
     return line_panels(
         every.assign(statistic="regret"),
-        order,
+        [*dict.fromkeys(values["series"]), *BOUND_STYLES],
         statistic="regret",
         titles=titles,
         log="xy",

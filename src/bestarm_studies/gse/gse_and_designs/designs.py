@@ -35,8 +35,7 @@ def allocation_values(x: FloatArray, designs: Mapping[str, FloatArray], profile:
     """Return the weights of designs over arms in the plane; the series is the arm, x its first coordinate."""
     frames = []
     for name, weights in designs.items():
-        inverse = np.linalg.inv((x.T * weights) @ x)
-        leverage = np.einsum("ki,ij,kj->k", x, inverse, x)
+        leverage = np.einsum("ki,ij,kj->k", x, np.linalg.inv((x.T * weights) @ x), x)
         arms = {"series": [f"arm {i}" for i in range(len(x))], "x": x[:, 0]}
         table = pd.DataFrame(arms | {"weight": weights, "second coordinate": x[:, 1], "leverage": leverage})
         frames.append(table.melt([*arms], var_name="statistic").assign(panel=name))
@@ -124,5 +123,4 @@ def rounding_table(values: pd.DataFrame) -> pd.DataFrame:
     table = values.pivot(index=["x", "series"], columns="statistic", values="value")
     order = pd.MultiIndex.from_frame(values[["x", "series"]].drop_duplicates())
     table = table.reindex(order).round(2).reset_index()[["x", "series", "spent", "leverage"]]
-    names = {"x": "pulls asked", "series": "rounding", "leverage": "n × largest leverage / d"}
-    return table.rename(columns=names)
+    return table.rename(columns={"x": "pulls asked", "series": "rounding", "leverage": "n × largest leverage / d"})

@@ -29,8 +29,7 @@ def instance_gaps(experiments: Mapping[str, Any], profile: str) -> pd.DataFrame:
     Of 200 instances of each cell: the smallest and the largest median over the cells, and the largest gap of all."""
     lines = []
     for name, experiment in experiments.items():
-        cells = {tuple(cell.where.items()): cell for cell in experiment.cells("laptop")}
-        for cell in cells.values():
+        for cell in {tuple(cell.where.items()): cell for cell in experiment.cells("laptop")}.values():
             problem = cell.build().take(np.arange(_N_INSTANCES))
             means = np.sort(problem.means, axis=1)[:, ::-1]
             ratio = (means[:, 0] - means[:, 1]) / getattr(problem, "sigma", _BINARY_SIGMA)

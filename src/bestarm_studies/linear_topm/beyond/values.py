@@ -17,10 +17,9 @@ def growth_values(section: Section) -> pd.DataFrame:
     """Return the sample complexity against the number of arms (``b``) and of features (``c``)."""
     arms = run_family(section, GROWTH_ARMS)
     features = pd.concat([run_family(section, GROWTH_FEATURES), arms[arms["x"] == 30].assign(x=float(N_FEATURES))])
-    panels = {"b": arms, "c": features.sort_values("x", kind="stable")}
     return pd.concat(
         summarise(rows, {"mean": ("pulls", "mean")}, x="x", panel=panel, profile=section.profile)
-        for panel, rows in panels.items()
+        for panel, rows in {"b": arms, "c": features.sort_values("x", kind="stable")}.items()
     )
 
 

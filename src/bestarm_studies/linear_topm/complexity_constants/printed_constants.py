@@ -9,14 +9,7 @@ from bestarm_lab.claims.cells import Test, Value
 from bestarm_lab.claims.records import Check
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_lab.study import project_seed
-from bestarm_studies.linear_topm.complexity import (
-    gaps,
-    lucb_complexity,
-    m_lingape_complexity,
-    m_lingape_optimised_complexity,
-    random_linear_instance,
-    ugape_complexity,
-)
+from bestarm_studies.linear_topm import complexity
 from bestarm_studies.linear_topm.instances import published_random_instance
 from bestarm_studies.linear_topm.settings import parts_of
 
@@ -29,9 +22,9 @@ def constants_of_table5(sigma: float, sizes: tuple[int, ...] = (3, 8)) -> pd.Dat
     means, designs = bandit.means[0], l1_designs(bandit.features).weights
     lines = []
     for m in sizes:
-        ours = m_lingape_optimised_complexity(means, m, designs, sigma=sigma)
-        classical = ugape_complexity(means, m)
-        gap = float(gaps(means, m).min())
+        ours = complexity.m_lingape_optimised_complexity(means, m, designs, sigma=sigma)
+        classical = complexity.ugape_complexity(means, m)
+        gap = float(complexity.gaps(means, m).min())
         lines.append({"m": m, "m_lingape": ours, "ugape": classical, "gap": gap, "at most": bool(ours <= classical)})
     return pd.DataFrame(lines)
 
@@ -52,9 +45,9 @@ def order_of_constants(test: Test) -> Decision:
     """Evaluate three constants on the published random instance; at epsilon = 0 their ratios are the same anywhere."""
     means = published_random_instance().means[0]
     values = {
-        "LUCB": lucb_complexity(means, 3, epsilon=test["epsilon"]),
-        "m-LinGapE (1)": m_lingape_complexity(means, 3, sigma=test["sigma"], epsilon=test["epsilon"]),
-        "UGapE": ugape_complexity(means, 3, epsilon=test["epsilon"]),
+        "LUCB": complexity.lucb_complexity(means, 3, epsilon=test["epsilon"]),
+        "m-LinGapE (1)": complexity.m_lingape_complexity(means, 3, sigma=test["sigma"], epsilon=test["epsilon"]),
+        "UGapE": complexity.ugape_complexity(means, 3, epsilon=test["epsilon"]),
     }
     ordered = list(values.values())
     text = ", ".join(f"H({name}) = {value / ordered[0]:.1f} H(LUCB)" for name, value in values.items())
@@ -65,10 +58,10 @@ def nine_eighths(test: Test) -> Decision:
     """Evaluate H(m-LinGapE (2)) / H(UGapE) on instances with independent arms, at sigma = 1."""
     ratios = []
     for instance in range(20):
-        bandit = random_linear_instance(np.random.default_rng(instance), 6, 8)
+        bandit = complexity.random_linear_instance(np.random.default_rng(instance), 6, 8)
         designs = l1_designs(bandit.features).weights
-        ours = m_lingape_optimised_complexity(bandit.means[0], 2, designs, sigma=1.0)
-        ratios.append(ours / ugape_complexity(bandit.means[0], 2))
+        ours = complexity.m_lingape_optimised_complexity(bandit.means[0], 2, designs, sigma=1.0)
+        ratios.append(ours / complexity.ugape_complexity(bandit.means[0], 2))
     text = f"ratio between {min(ratios):.6f} and {max(ratios):.6f}; 9/8 = 1.125"
     return Decision(bool(max(ratios) <= 9 / 8 + 1e-9), text)
 
@@ -94,9 +87,11 @@ def no_worse(test: Test) -> Decision:
         problem, _ = parts_of(name)
         assert isinstance(problem, LinearBandit)
         means, designs = problem.means[0], l1_designs(problem.features).weights
-        classical = lucb_complexity(means, int(m), epsilon=test["epsilon"])
-        ratios["m-LinGapE (1)"].append(m_lingape_complexity(means, int(m), **settings) / classical)
-        ratios["m-LinGapE (2)"].append(m_lingape_optimised_complexity(means, int(m), designs, **settings) / classical)
+        classical = complexity.lucb_complexity(means, int(m), epsilon=test["epsilon"])
+        ratios["m-LinGapE (1)"].append(complexity.m_lingape_complexity(means, int(m), **settings) / classical)
+        ratios["m-LinGapE (2)"].append(
+            complexity.m_lingape_optimised_complexity(means, int(m), designs, **settings) / classical
+        )
     text = "; ".join(f"H({name}) is {min(r):.3g} to {max(r):.3g} times H(LUCB)" for name, r in ratios.items())
     largest = max(max(found) for found in ratios.values())
     return Decision(bool(largest <= 1.0 + 1e-9), f"{text}, on {len(test['n_best'])} instances")
@@ -110,8 +105,8 @@ def hard_where_worse(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
     constants, seed = [], project_seed()
     for instance in mine.index:
         rng = np.random.default_rng(np.random.SeedSequence([seed, n_arms, n_best, n_features, int(instance)]))
-        bandit = random_linear_instance(rng, n_arms, n_features, mine["normalisation"].iloc[0])
-        constants.append(ugape_complexity(bandit.means[0], n_best))
+        bandit = complexity.random_linear_instance(rng, n_arms, n_features, mine["normalisation"].iloc[0])
+        constants.append(complexity.ugape_complexity(bandit.means[0], n_best))
     hard = pd.Series(constants, index=mine.index)
     return (hard > hard.median()).astype(np.float64).where(mine["holds"] == 0.0).to_frame(test["size"])
 

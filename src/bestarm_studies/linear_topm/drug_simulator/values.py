@@ -11,13 +11,7 @@ from bestarm_lab.datasets.registry import available
 from bestarm_lab.figures.values import QUANTILES, as_values, mean_interval
 from bestarm_objectives.drug.data import DATA_FILES, DrugData, anti_epileptic, published_drug_data, stand_in_data
 from bestarm_objectives.drug.simulator import hit_ratio
-from bestarm_studies.linear_topm.drug_simulator.log_check import (
-    Check,
-    baselines_from_binary,
-    check_log,
-    n_explaining,
-    n_rewards_met,
-)
+from bestarm_studies.linear_topm.drug_simulator import log_check
 
 RANKS = (1, 2, 5, 10)
 TEN, ALL, CHOSEN = "the ten drugs of the paper", "all labelled drugs", "five best AE, five worst PC of each table"
@@ -115,8 +109,8 @@ def hit_ratio_values(data: DrugData, rows: pd.DataFrame, seed: int) -> pd.DataFr
         (HELD, "as_written"): of(held),
         (f"scoring, {CHOSEN}", "as_written"): _of_chosen(simulated),
         (BASELINE, "as_coded"): of(data.baselines()),
-        (AS_PRINTED, "as_written"): of(baselines_from_binary(data)),
-        (SIGNED, "as_written"): of(baselines_from_binary(data, signed=True)),
+        (AS_PRINTED, "as_written"): of(log_check.baselines_from_binary(data)),
+        (SIGNED, "as_written"): of(log_check.baselines_from_binary(data, signed=True)),
     }
     table = []
     for (series, convention), ratios in found.items():
@@ -131,8 +125,7 @@ def reward_values(data: DrugData, rows: pd.DataFrame, profile: str, seed: int) -
     """Return the plotted values of Figure 5, in the columns of a figure's CSV.
     Of each drug the mean (95% t-interval over simulated tables), quantiles and baseline; separations; hit ratios."""
     table = []
-    ten = rows[rows["in_paper"]]
-    for (convention, series), group in ten.groupby(["convention", "series"], sort=False):
+    for (convention, series), group in rows[rows["in_paper"]].groupby(["convention", "series"], sort=False):
         by_table = group.groupby("replication")["reward"].mean()
         mean, low, high = mean_interval(by_table)
         panel = {"as_coded": "recorded", "as_written": "simulated"}[str(convention)]
@@ -174,19 +167,19 @@ def separation_table(values: pd.DataFrame) -> pd.DataFrame:
     return table.rename(columns={"series": "AE minus PC over", "convention": "tables"})
 
 
-def checks(data: DrugData, rows: pd.DataFrame) -> list[Check]:
+def checks(data: DrugData, rows: pd.DataFrame) -> list[log_check.Check]:
     """Return every check of the recorded simulations, the simulated tables included."""
     simulated = rows[(rows["convention"] == "as_written") & rows["in_paper"]]
     shape = (simulated["replication"].nunique(), *data.rewards.shape)
-    return [*check_log(data), n_rewards_met(data, simulated["reward"].to_numpy().reshape(shape))]
+    return [*log_check.check_log(data), log_check.n_rewards_met(data, simulated["reward"].to_numpy().reshape(shape))]
 
 
-def check_table(found: Sequence[Check]) -> pd.DataFrame:
+def check_table(found: Sequence[log_check.Check]) -> pd.DataFrame:
     """Return checks for reading."""
     return pd.DataFrame({"quantity": [c.quantity for c in found], "equal": [f"{c.equal} of {c.n}" for c in found]})
 
 
-def check_values(found: Sequence[Check], data: str, profile: str) -> pd.DataFrame:
+def check_values(found: Sequence[log_check.Check], data: str, profile: str) -> pd.DataFrame:
     """Return checks in the columns of a figure's CSV."""
     table = pd.DataFrame({"series": [c.quantity for c in found], "value": [c.equal for c in found]})
     return as_values(table, n=[c.n for c in found], statistic="equal", profile=profile, data=data)
@@ -200,7 +193,7 @@ def observation_table(data: DrugData, n_runs: int, seed: int) -> pd.DataFrame:
         line = {"perturbed gene": ", ".join(observation.knocked_down), "experiment type": "KD"}
         line |= {"exposure time": exposure, "cell line": cell.removeprefix("cell ")}
         line |= {"initial values": str(len(observation.initial)), "final values": str(len(observation.final))}
-        explaining = n_explaining(data, observation, streams(n_runs, seed))
+        explaining = log_check.n_explaining(data, observation, streams(n_runs, seed))
         table.append(line | {"random runs that explain it": f"{explaining} of {n_runs}"})
     return pd.DataFrame(table)
 

@@ -28,8 +28,7 @@ def _observed(title: str, problem: partial[Any], series: dict[str, Gifa], **sett
 
 
 def _bound(title: str, problem: partial[Any], series: dict[str, Gifa], **settings: Any) -> Experiment:
-    given = {"profiles": topm.scales(4, 100, 500), "block": 50}
-    return topm.experiment(title, problem, series, **(given | settings))
+    return topm.experiment(title, problem, series, **({"profiles": topm.scales(4, 100, 500), "block": 50} | settings))
 
 
 _RANDOM_TITLE = "random linear instance, K = 10, N = 5, m = 3, heuristic threshold"

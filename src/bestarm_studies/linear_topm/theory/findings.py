@@ -18,11 +18,7 @@ from bestarm.streams import Streams
 from bestarm_lab.figures.figures import draw_quantiles, headed, legend_below, runs_text, wide
 from bestarm_lab.figures.styles import display_label, style_of
 from bestarm_lab.figures.values import QUANTILES, as_values, mean_interval, summarise
-from bestarm_studies.linear_topm.complexity import (
-    m_lingape_complexity,
-    m_lingape_optimised_complexity,
-    sample_complexity_bound,
-)
+from bestarm_studies.linear_topm import complexity
 from bestarm_studies.linear_topm.settings import algorithms_of, search_of
 from bestarm_studies.linear_topm.values import split_series
 
@@ -98,12 +94,12 @@ def theorem_2(problem: FiniteProblem, policy: Any) -> tuple[float, float]:
     means, settings = problem.means[0], {"sigma": policy.sigma, "epsilon": policy.epsilon}
     if policy.selection == "optimised":
         weights = l1_designs(problem.arms.features).weights
-        constant = m_lingape_optimised_complexity(means, policy.n_best, weights, **settings)
+        constant = complexity.m_lingape_optimised_complexity(means, policy.n_best, weights, **settings)
     else:
-        constant = m_lingape_complexity(means, policy.n_best, **settings)
+        constant = complexity.m_lingape_complexity(means, policy.n_best, **settings)
     threshold = policy.start(problem.arms, Streams.first(1)).threshold
     n_initial = problem.arms.n_arms if policy.initialise else 0
-    return constant, sample_complexity_bound(constant, threshold, n_initial)
+    return constant, complexity.sample_complexity_bound(constant, threshold, n_initial)
 
 
 def bound_values(

@@ -26,8 +26,7 @@ def own_misfit(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
 
 def held_out(rows: pd.DataFrame, test: Test) -> pd.DataFrame:
     """Return the error on other arms after the largest number of batches that was looked at, over the variance."""
-    last = rows[rows["x"] == rows["x"].max()]
-    return last.pivot(index="replication", columns="series", values="test").astype(float)
+    return rows[rows["x"] == rows["x"].max()].pivot(index="replication", columns="series", values="test").astype(float)
 
 
 def chosen_hits(rows: pd.DataFrame) -> pd.DataFrame:

@@ -12,14 +12,8 @@ from bestarm_lab.experiments.computation import Computation
 from bestarm_lab.experiments.experiment import Experiment
 from bestarm_lab.experiments.scale import Profile, Scale
 from bestarm_lab.experiments.series import one_change
+from bestarm_studies.oae.genedisco import gene_searches
 from bestarm_studies.oae.genedisco.gene_screen import METRICS, gene_screen
-from bestarm_studies.oae.genedisco.gene_searches import (
-    UNITS_OF_APPLICATION,
-    GeneSearch,
-    LargestNorms,
-    RandomGenes,
-    RidgeSearch,
-)
 from bestarm_studies.oae.genedisco.gene_tables import SCREENS
 from bestarm_studies.oae.genedisco.todays_screen import todays_screen
 
@@ -28,7 +22,7 @@ EVERY = 5  # batches between two records
 RUNS, MANY_RUNS = 12, 50  # the paper has 5
 FEW_RUNS, SOME_RUNS = 4, 20  # of what the paper does not show
 SIGNAL = ("IFNg", "IL2")  # where the descriptors say something
-_search = partial(GeneSearch, batch=BATCH, rounds=ROUNDS)
+_search = partial(gene_searches.GeneSearch, batch=BATCH, rounds=ROUNDS)
 TABLE = {
     "TopUncertain": _search("TopUncertain", acquisition="top_uncertain"),
     "SoftUncertain": _search("SoftUncertain", acquisition="soft_uncertain"),
@@ -36,10 +30,10 @@ TABLE = {
     "OAE absolute": _search("OAE absolute", acquisition="optimistic_absolute"),
 }
 CONTROLS = {
-    "Random": RandomGenes("Random", BATCH, ROUNDS),
-    "Largest norms": LargestNorms("Largest norms", BATCH, ROUNDS),
-    "Ridge": RidgeSearch("Ridge", BATCH, ROUNDS),
-    "Ridge absolute": RidgeSearch("Ridge absolute", BATCH, ROUNDS, absolute=True),
+    "Random": gene_searches.RandomGenes("Random", BATCH, ROUNDS),
+    "Largest norms": gene_searches.LargestNorms("Largest norms", BATCH, ROUNDS),
+    "Ridge": gene_searches.RidgeSearch("Ridge", BATCH, ROUNDS),
+    "Ridge absolute": gene_searches.RidgeSearch("Ridge absolute", BATCH, ROUNDS, absolute=True),
 }
 OF_BENCHMARK = {name: TABLE[name] for name in ("TopUncertain", "SoftUncertain", "OAE")}
 SUITE = {
@@ -61,7 +55,7 @@ def switches(name: str) -> dict[str, Any]:
         {
             "broadcast loss": {"broadcast_loss": True},
             "generators reset": {"reset": True},
-            "16 hidden units": {"hidden": UNITS_OF_APPLICATION},
+            "16 hidden units": {"hidden": gene_searches.UNITS_OF_APPLICATION},
         },
         {f"rows of {fault} misaligned": {"fault": fault} for fault in ("descriptors", "targets")},
     )

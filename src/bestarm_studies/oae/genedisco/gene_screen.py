@@ -17,16 +17,10 @@ from scipy import stats
 from bestarm.interface import Arms, Ask, BoolArray, FloatArray, IntArray
 from bestarm.policies.batch_search import random_order
 from bestarm.streams import Streams
-from bestarm_studies.oae.genedisco.gene_tables import (
-    GROUPS_FILE,
-    OLD_NAMES_FILE,
-    SCREEN_FILES,
-    descriptors,
-    screen_target,
-)
+from bestarm_studies.oae.genedisco import gene_tables
 from bestarm_studies.oae.landscapes import DrawnArms
 
-DATA_FILES = (*SCREEN_FILES, GROUPS_FILE, OLD_NAMES_FILE)
+DATA_FILES = (*gene_tables.SCREEN_FILES, gene_tables.GROUPS_FILE, gene_tables.OLD_NAMES_FILE)
 SET_ASIDE = 0.2
 TOP = 0.05
 FAULTS = ("none", "descriptors", "targets", "both")
@@ -129,8 +123,8 @@ def _largest(effects: FloatArray, pool: BoolArray) -> BoolArray:
 @cache
 def joined(name: str, source: str, fault: str) -> tuple[FloatArray, pd.Series]:
     """Return descriptors and effects of the genes that have both, sorted by symbol, with the faults of one name."""
-    table = descriptors(source, misaligned=fault in ("descriptors", "both"))
-    target = screen_target(name, misaligned=fault in ("targets", "both"))
+    table = gene_tables.descriptors(source, misaligned=fault in ("descriptors", "both"))
+    target = gene_tables.screen_target(name, misaligned=fault in ("targets", "both"))
     genes = table.index.intersection(target.index).sort_values()
     return table.loc[genes].to_numpy(dtype=np.float64), target.loc[genes]
 

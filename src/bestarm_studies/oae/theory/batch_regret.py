@@ -333,8 +333,7 @@ def misspecification(test: Test, tables: Rows) -> Decision:
     r"""Check that regret grows a round by at most a constant times :math:`\omega b\sqrt d`, or in proportion to it.
     With ``proportional`` the exponent of :math:`\omega` has to be 1 up to ``slack``; otherwise the ratio has to be at
     most ``ratio``, which is all that the theorem says."""
-    rows = rows_as_written(test, tables)
-    rates = misspecification_rates(rows)
+    rates = misspecification_rates(rows_as_written(test, tables))
     cells = [mine for _, mine in rates[rates["rate"] > 0.0].groupby(["n_features", "batch"]) if len(mine) > 1]
     exponents = [float(np.polyfit(np.log(mine["omega"]), np.log(mine["rate"]), 1)[0]) for mine in cells]
     worst = rates.sort_values("ratio_high").iloc[-1]

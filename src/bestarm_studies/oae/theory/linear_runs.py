@@ -211,8 +211,7 @@ def rows_in_parallel(function: Callable[..., pd.DataFrame], jobs: list[tuple[Any
 
 
 def rows_as_written(test: Test, tables: Rows) -> pd.DataFrame:
-    names = test.get("experiments", [test.get("experiment")])
-    rows = pd.concat([tables[name] for name in names], ignore_index=True)
+    rows = pd.concat([tables[name] for name in test.get("experiments", [test.get("experiment")])], ignore_index=True)
     return rows[rows["convention"] == "as_written"]
 
 

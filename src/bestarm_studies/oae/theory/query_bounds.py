@@ -176,8 +176,7 @@ def lipschitz_bound(test: Test, tables: Rows) -> Decision:
 def query_values(rows: pd.DataFrame, profile: str) -> pd.DataFrame:
     """Return mean queries over d until an arm is epsilon-optimal in a linear class, and both bounds; x is epsilon."""
     linear = rows[rows["item"] == "linear"]
-    kinds = {"queries": ("queries", "mean")}
-    found = summarise(linear, kinds, x="epsilon", panel="d = {n_features}", profile=profile)
+    found = summarise(linear, {"queries": ("queries", "mean")}, x="epsilon", panel="d = {n_features}", profile=profile)
     table = []
     for d, epsilon in linear[["n_features", "epsilon"]].drop_duplicates().itertuples(index=False):
         for kind in ("printed", "squared"):
