@@ -151,8 +151,7 @@ def _guarded(run: Run) -> Callable[[argparse.Namespace], int]:
         except BrokenProcessPool:
             leave(f"bestarm: a worker died, which usually means that memory ran out; {_KEPT}", 2)
         except (MemoryError, RuntimeError) as error:
-            said = lack_of_memory(error)
-            if said is None:
+            if (said := lack_of_memory(error)) is None:
                 raise
             leave(f"bestarm: memory ran out ({said}); {_KEPT}", 2)
         except KeyboardInterrupt:

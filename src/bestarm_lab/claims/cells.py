@@ -183,7 +183,8 @@ class Quantity:
         tables, marks = self.tables(part, experiment, where, rows)
         cells = [(tables["left"], tables.get("against", tables["left"]))]
         cells += [(tables["from"],) * 2] if "from" in tables else []
-        for left, right in part.pairs_in(tables["left"]):
+        names = tables["left"].columns.get_level_values(0).unique()
+        for left, right in part.pairs or [(name, None if part.against is None else name) for name in names]:
             name = f"{cell_name(experiment, where)}, {left}" + (f" against {right}" if right is not None else "")
             found = [
                 Sides(

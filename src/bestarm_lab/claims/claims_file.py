@@ -136,8 +136,7 @@ def read_test(
         settings = of_rows | _settings(given, check)
         given.done()
         return Exact(name, check, settings)
-    series_are = given.take("series_are", str, "")
-    if series_are:
+    if series_are := given.take("series_are", str, ""):
         refuse_unknown(f"{given.place}, series_are", "value", [series_are], [n for n, v in values.items() if v.of])
     settings = _settings(given, values[name]) if name in values else {}
     need = given.take("need", int, None)

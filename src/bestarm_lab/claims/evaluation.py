@@ -70,8 +70,7 @@ def decide(
     study: Study, claim: Claim, convention: str, rows: Rows, larger: Rows, profile: str = "laptop"
 ) -> dict[str, Any] | None:
     """Return what is found on a claim under a convention, or None if it has none; a ValueError says what rows lack."""
-    test = claim.tests.get(convention)
-    if test is None:
+    if (test := claim.tests.get(convention)) is None:
         return None
     needed = test.experiments()
     at_scale = bool(needed) and all(e in larger for e in needed)

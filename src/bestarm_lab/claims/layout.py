@@ -20,8 +20,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pandas as pd
-
 from bestarm_lab.yaml_keys import YamlKeys, choice, of_type
 
 RULES = ("highest", "lowest_by_halves", "highest_by_halves")
@@ -103,11 +101,6 @@ class Part:
                 names = filter(None, [place.experiment or experiment, place.joined or self.joined])
                 found[key] = ([*names], {**where, **place.settings})
         return found
-
-    def pairs_in(self, table: pd.DataFrame) -> Sequence[tuple[Side, Side | None]]:
-        """Return left and right of every comparison in a cell."""
-        names = table.columns.get_level_values(0).unique()
-        return self.pairs or [(name, name if self.against is not None else None) for name in names]
 
 
 def read_side(place: str, raw: Any) -> Side:

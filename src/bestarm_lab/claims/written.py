@@ -69,8 +69,7 @@ def by_convention(test: Mapping[str, Any], place: str) -> dict[str, tuple[str, d
     shared = {key: value for key, value in test.items() if key not in CONVENTIONS}
     found = {}
     for convention in CONVENTIONS:
-        change = test.get(convention, None if "check" in test and convention != "as_written" else {})
-        if change is not None:
+        if (change := test.get(convention, None if "check" in test and convention != "as_written" else {})) is not None:
             inside = place + (f", {convention}" if change else "")
             found[convention] = (inside, {**shared, **of_type(inside, change, dict)})
     return found

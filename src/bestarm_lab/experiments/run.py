@@ -84,8 +84,7 @@ def make_rows(
     if todo and spent is not None:
         spent(seconds)
     for part, start, stop in todo:
-        block = blocks.read(part.key, start, stop)
-        if block is None:
+        if (block := blocks.read(part.key, start, stop)) is None:
             file = blocks.path(part.key, start, stop)
             raise OSError(f"block {file} vanished after it was written; is the disk failing?")
         found[part.key, start, stop] = block

@@ -10,7 +10,6 @@ from bestarm_lab.paths import ROOT
 
 _FOLDER = Path(__file__).parent
 _SECTION = ("experiments.py", "checks.py", "claims.yaml")
-_PARAMS = "seed: 1\nprofile: laptop\n"
 _IGNORE = ".venv/\n__pycache__/\n*.egg-info/\n_quick/\n_store/\n_rebuild/\ndata/raw/\n.dvc/tmp/\n.dvc/cache/\n"
 
 
@@ -35,7 +34,7 @@ def new_study(name: str, at: Path | None, known: list[str]) -> list[Path]:
     files = _files(words, f"tests/test_{name}.py") | {
         "pyproject.toml": _text("pyproject.toml", words),
         "dvc.yaml": _text("dvc.yaml", words),
-        "params.yaml": _PARAMS,
+        "params.yaml": "seed: 1\nprofile: laptop\n",
         ".gitignore": _IGNORE,
     }
     return _write(at, files)

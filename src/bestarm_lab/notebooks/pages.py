@@ -177,8 +177,7 @@ def scoreboard_page(named: list[str]) -> str:
             why = f"Why: {reason(name, first['notebook'], told)} " if told else ""
             notebook = f"[notebook](../notebooks/{name}/{first['notebook']}.ipynb)"
             lines += ["", f'* <a id="{identity}"></a>**{identity}** {first["claim"]} {said}. {why}({notebook})']
-    missing = set(named) - {i for table in all_verdicts().values() for i in table["id"]}
-    if missing:
+    if missing := set(named) - {i for table in all_verdicts().values() for i in table["id"]}:
         raise ValueError(f"README.md leads to claims that no study has: {sorted(missing)}.")
     return "\n".join(lines) + "\n"
 
@@ -284,16 +283,12 @@ def shares(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     for study, table in tables.items():
         theirs = table[(table["ours"].fillna("") == "") & table["comparisons"].notna()]
         for convention, mine in theirs.groupby("convention", sort=False):
-            for by, words in (("count", mine["verdict"]), ("average", by_average(mine))):
+            on_average = mine["on_average"].fillna(mine["verdict"])
+            for by, words in (("count", mine["verdict"]), ("average", on_average)):
                 part = words.map(STATES).fillna("open").value_counts(normalize=True)
                 about = {"study": study, "convention": convention, "by": by, "claims": len(mine)}
                 lines.append(about | {state: float(part.get(state, 0.0)) for state in COLOURS})
     return pd.DataFrame(lines)
-
-
-def by_average(table: pd.DataFrame) -> pd.Series:
-    """Return the words of verdicts with those on the mean over comparisons in place of their count."""
-    return table["on_average"].fillna(table["verdict"])
 
 
 def disagreements(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:

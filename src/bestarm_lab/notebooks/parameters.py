@@ -34,8 +34,7 @@ def declared_parameters(study: str, notebook: str) -> dict[str, Any]:
     """
     from IPython.core.getipython import get_ipython  # half a second
 
-    shell = get_ipython()
-    if shell is None:
+    if (shell := get_ipython()) is None:
         return {}
     cells = [text for text in shell.user_ns.get("In", []) if text]
     own = [n for n, text in enumerate(cells) if set(REQUIRED) <= {*assigned(text)} and not text.startswith(INJECTED)]

@@ -87,8 +87,7 @@ class Section:
     def on_data(self, name: str) -> Any:
         """Return an experiment whose problems can be built: where nobody has its data, on its stand-in."""
         experiment = self.experiment(name)
-        found = experiment.on_data()
-        if found is not experiment:
+        if (found := experiment.on_data()) is not experiment:
             self._say_stand_in(name)
         return found
 
@@ -200,8 +199,7 @@ class Section:
         if set(self.changed or {}) - {"claims"}:
             display(Markdown(f"Changed parameters: {self.words()}. Claims are decided on the published rows alone."))
             return
-        verdicts = read_verdicts(self.study)
-        if verdicts is None:
+        if (verdicts := read_verdicts(self.study)) is None:
             raise FileNotFoundError(f"there are no verdicts on {self.study}; make them by: bestarm rows {self.study}")
         names = [find_claim(identity)[1] for identity in identities]  # refuses what is none
         chosen = verdicts["id"].isin(names) if names else verdicts["notebook"] == self.notebook

@@ -29,11 +29,10 @@ def check_log(data: DrugData) -> list[Check]:
     log, simulator = data.log, data.simulator()
     direction, table = binary_direction(data), data.binary_phenotype
     genes = [gene for gene in data.network.genes if gene in direction.genes and gene in table.genes]
+    signs = (direction.states(genes) == table.states(genes))[0]
     equal = {
         "rewards of the table, against those of the log": _near(data.rewards[log.patients, log.drugs], log.rewards),
-        "genes of the network: sign of the direction from expression": (direction.states(genes) == table.states(genes))[
-            0
-        ],
+        "genes of the network: sign of the direction from expression": signs,
         "binary direction from patients to controls (D)": _rows(simulator.target, log.target),
         "binarised phenotype of the patient": _rows(simulator.phenotypes[log.patients], log.initial),
         "binary signature of the drug": _rows(simulator.signatures[log.drugs], log.drug),
