@@ -1,7 +1,6 @@
 """Metrics of a recommendation, one value for each replication.
 
-Stored rows are keyed by the source of each metric alone, so a metric calls nothing of this module and adding one leaves
-all rows as they are.
+Stored rows are keyed by the source of each metric alone: it calls nothing of this module, so a new one changes no rows.
 """
 
 from typing import Any

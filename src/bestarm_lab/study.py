@@ -35,8 +35,7 @@ class Study:
     experiments: Mapping[str, Experiment | Computation]
     claims: Mapping[str, Claim]  # those of its ``claims.yaml`` and of its sections'
     paper: Paper  # its ``paper.yaml``
-    # checks, values: ``CHECKS`` and ``VALUES`` of its modules ``checks``, likewise: exact decisions, and values that
-    # claims compare
+    # checks, values: ``CHECKS`` and ``VALUES`` of its modules ``checks``: exact decisions, values that claims compare
     checks: Mapping[str, Check]
     values: Mapping[str, Value]
     # ``STYLES`` of its module ``styles``, if it has one: colour, marker and line style of its algorithms

@@ -48,8 +48,7 @@ class Value:
     # from the rows of a cell to the share of runs in which a guess succeeds. A comparison in which both sides are
     # within ``CHANCE_MARGIN`` of it says nothing
     chance: Callable[[pd.DataFrame], float] | None = None
-    # needs, may: settings that ``of`` and ``statistic`` must and may be given, with sorts of
-    # `bestarm_lab.claims.claims_file.SORTS`
+    # needs, may: settings that these must and may be given, with their sorts (`bestarm_lab.claims.claims_file.SORTS`)
     needs: Mapping[str, str] = field(default_factory=dict)
     may: Mapping[str, str] = field(default_factory=dict)
     adds: Sequence[str] = ()  # series that ``of`` makes beside those of the rows

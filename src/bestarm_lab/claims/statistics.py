@@ -219,8 +219,7 @@ def spent(p: float, fraction: float) -> float:
     """Return a one-sided p-value that pays for an earlier look at a share of the same runs.
 
     It is the level at which the spending function like O'Brien and Fleming's bounds (Lan, DeMets, "Discrete sequential
-    boundaries for clinical trials", Biometrika 70, 1983) would reject at the last look: little is spent early, so that
-    little is paid.
+    boundaries for clinical trials", Biometrika 70, 1983) would reject at the last look: little is spent early.
     """
     if fraction >= 1.0 or not 1e-8 < p < 0.25:
         return p

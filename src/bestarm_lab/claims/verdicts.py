@@ -124,8 +124,7 @@ def needed_runs(comparisons: Sequence[Comparison], need: int, level: float = LEV
     """Return the runs that would decide with 80% power if the effects are as observed; infinite beyond `FARTHEST`.
 
     All comparisons get as many times their present runs; the number is that of the comparison with the fewest. The
-    joint rule is simulated at a two-sided level, with effects as many standard errors from the margin as observed and
-    noise that is half shared.
+    joint rule is simulated at a two-sided level, with effects as far from the margin as observed and half-shared noise.
     """
     z = np.array([c.strength * np.sqrt(max(c.n, 1)) for c in comparisons])
     n, noise = min(c.n for c in comparisons), _noise(len(comparisons))

@@ -1,8 +1,7 @@
 """Names at the top of modules: the statements that bind them, and what imports lead to.
 
 Followed are these packages, those of studies, and whatever else is no installed package: a policy in a file of one's
-own is as good a part of a key as one of the library. Of installed packages the names count, their versions are in the
-provenance.
+own is as good a part of a key as one of the library. Of installed packages names count; provenance has the versions.
 """
 
 import ast

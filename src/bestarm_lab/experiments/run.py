@@ -53,8 +53,7 @@ def make_rows(
 
     Of a search there is one row for each convention, series, replication and recorded round: ``convention, series``, a
     column for each varied setting, ``budget`` where there are several, ``replication, round, pulls, stopped``, the
-    metrics and the observer's findings, ``data``, ``key``. Of a computation it is what its function returns, and
-    ``key``.
+    metrics and the observer's findings, ``data``, ``key``. Of a computation: what its function returns, and ``key``.
     """
     parts = experiment.parts(profile, seed, workers)
     blocks = Store(store)

@@ -31,8 +31,7 @@ class Series:
     within: Mapping[str, float] = field(default_factory=dict)  # ``{"n_arms": 16}`` leaves out cells with more
     coded_within: Mapping[str, float] = field(default_factory=dict)  # the same for the convention ``as_coded`` alone
     conventions: Sequence[Convention] | None = None  # those of the experiment under which it runs; by default all
-    # replications, coded_replications: runs of this series, where they are fewer; the second for the convention
-    # ``as_coded`` alone
+    # replications, coded_replications: runs of this series, where they are fewer; the second for ``as_coded`` alone
     replications: int | None = None
     coded_replications: int | None = None
 

@@ -38,8 +38,7 @@ class PanelStyle(NamedTuple):
     spread: str = "95% intervals"  # what bars and bands are, in words
     # {"", "even"}: whether the values of x stand at equal distances. Words always do, and are never joined
     places: Any = ""
-    # {"", "x", "y", "xy"}: logarithmic axes. Where y is logarithmic, a value of zero is an open marker at its upper
-    # limit
+    # {"", "x", "y", "xy"}: logarithmic axes. With "y" a value of zero is an open marker at its upper limit
     log: Any = ""
     possible: Any = None  # range that values can have: intervals are clipped to it, and a panel shows it whole
     reference: Any = None  # a dashed line; ``reference_label`` is its entry in the legend

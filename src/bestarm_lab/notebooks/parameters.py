@@ -29,8 +29,7 @@ def declared_parameters(study: str, notebook: str) -> dict[str, Any]:
     """Return what the notebook that is running now declares beside the two of all notebooks, with its present values.
 
     Values that came as text, as papermill's ``-p`` passes a list, are read, and one number stands for a list of one.
-    Raises ValueError for a parameter that papermill put in and the notebook does not declare, or for a value of another
-    kind.
+    Raises ValueError for a parameter of papermill that the notebook does not declare, or a value of another kind.
     """
     from IPython.core.getipython import get_ipython  # half a second
 

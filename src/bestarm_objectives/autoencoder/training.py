@@ -27,8 +27,7 @@ class Coding:
     layers: tuple[int, ...] = (1500, 300, 100)  # units of the encoder's layers, the bottleneck last
     dropout: float = 0.1  # dropout, learning_rate: of the layers between; of Adam
     learning_rate: float = 1e-3
-    # minibatch, epochs, patience: signatures in a step; at most so many epochs, and so many without a lower error on
-    # the validation set
+    # minibatch, epochs, patience: signatures in a step; most epochs, and most without a lower validation error
     minibatch: int = 128
     epochs: int = 100
     patience: int = 10

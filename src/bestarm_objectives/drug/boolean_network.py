@@ -34,8 +34,7 @@ class BooleanNetwork:
 
     genes: tuple[str, ...]  # length G: gene symbols; every state lists the genes in this order
     regulators: IntArray  # shape (G, max_regulators): indices of the genes that each gene reads, padded with -1
-    # shape (G, 2**max_regulators): ``truth[g, row]`` is the next value of gene g, where bit k of ``row`` is the state
-    # of ``regulators[g, k]``
+    # shape (G, 2**max_regulators): ``truth[g, row]`` is gene g's next value; bit k of ``row``: ``regulators[g, k]``
     truth: StateArray
     edges: tuple[Edge, ...] = ()  # the signed interactions; empty where only the update functions are known
     perturbed: tuple[str, ...] = ()  # genes that the model marks as perturbed in the experiments behind it

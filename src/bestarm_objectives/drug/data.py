@@ -41,8 +41,7 @@ class DrugData:
     observations: tuple[Observation, ...]  # the experiments that the inference had to explain
     patients: GeneTable  # patients, controls: expression profiles
     controls: GeneTable
-    # features, signatures, binary_signatures: features of the arms; real-valued signatures of the baseline; binary
-    # signatures of the simulator
+    # features, signatures, binary_signatures: of the arms; of the baseline, real-valued; of the simulator, binary
     features: GeneTable
     signatures: GeneTable
     binary_signatures: GeneTable

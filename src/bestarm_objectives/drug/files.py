@@ -165,8 +165,7 @@ class SimulationLog:
     masked: StateArray
     treated: StateArray
     target: StateArray
-    # rewards, labels, baselines: shape (180,): score of the simulator; 1 anti-epileptic, -1 pro-convulsant; score of
-    # the baseline
+    # rewards, labels, baselines: shape (180,): simulator's score; 1 anti-epileptic, -1 pro-convulsant; baseline's score
     rewards: FloatArray
     labels: FloatArray
     baselines: FloatArray

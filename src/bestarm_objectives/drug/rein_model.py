@@ -152,8 +152,7 @@ class Observation(NamedTuple):
 
     description: str  # cell line, exposure time, dose and perturbed gene, as written in the file
     knocked_down: tuple[str, ...]  # genes held at 0
-    # initial, final: from gene to {0, 1}: states that the trajectory starts from and that its fixed point must show;
-    # other genes are free
+    # initial, final: from gene to {0, 1}: where the trajectory starts, and what its fixed point must show; others: free
     initial: dict[str, int]
     final: dict[str, int]
 

@@ -70,8 +70,7 @@ class DrugSimulator:
     drugs: tuple[str, ...]  # length n_drugs: names of the drugs
     # whether the genes that a signature sets are held for the whole run. In the released simulations none is
     clamped: bool = False
-    # changes after which a run starts again; default 20 G. The authors allow 40, and their solver picks the unknown
-    # genes so that 40 suffice
+    # changes after which a run starts again; default 20 G. The authors' solver picks unknown genes so that 40 suffice
     max_changes: int | None = None
     n_starts: int = 10  # starts after which a run is given up; its reward is NaN
     data: str = "real"  # {"real", "stand-in"}: where phenotypes and signatures come from
@@ -132,8 +131,7 @@ def simulator_from_tables(
     """Put a simulator together from the authors' files.
     The patients' expression on all measured genes sets the thresholds of the binarisation. Profiles of the binary
     signatures are PubChem identifiers; the binary phenotype is one profile: 1 where patients exceed controls, so that
-    the target is the opposite. ``drugs`` are the arms, in order (name, PubChem identifier). For the others see
-    `DrugSimulator`."""
+    the target is the opposite. ``drugs`` are the arms, in order (name, PubChem identifier). Others: `DrugSimulator`."""
     genes = network.genes
     binarized = GeneTable(patients.genes, patients.profiles, _with_gaps(binarize_via_histogram(patients.values.T).T))
     disease = binary_phenotype.states(genes)[0]

@@ -173,8 +173,7 @@ class LabelTree(NamedTuple):
 
     sizes: IntArray  # training points in the node
     children: IntArray  # shape (n_nodes, 2): the nodes of the negative and the positive side, or -1
-    # weight_starts, weight_features, weights: the separator of node v is in ``weights[weight_starts[v]:weight_starts[v
-    # + 1]]``
+    # weight_starts, weight_features, weights: node v's separator: ``weights[weight_starts[v]:weight_starts[v + 1]]``
     weight_starts: IntArray
     weight_features: IntArray
     weights: FloatArray
