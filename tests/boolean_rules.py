@@ -58,8 +58,7 @@ def parse_rules(text: str) -> BooleanNetwork:
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():
             continue
-        rule = re.fullmatch(r"GRF\((\S+)\) <- (.+)", line.strip())
-        if rule is None:
+        if (rule := re.fullmatch(r"GRF\((\S+)\) <- (.+)", line.strip())) is None:
             raise ValueError(f"line {number}: expected 'GRF(GENE) <- expression', found {line!r}.")
         try:
             expression = ast.parse(rule[2], mode="eval").body

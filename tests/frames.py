@@ -10,5 +10,4 @@ import pandas as pd
 def runs(values: Mapping[str, Any], column: str = "value", **settings: Any) -> pd.DataFrame:
     """Return rows with a value for each run of some series, as written; ``settings`` are columns of all."""
     frames = [pd.DataFrame({"series": s, "replication": np.arange(len(x)), column: x}) for s, x in values.items()]
-    common = {"convention": "as_written", "data": "synthetic", **settings}
-    return pd.concat(frames, ignore_index=True).assign(**common)
+    return pd.concat(frames, ignore_index=True).assign(**{"convention": "as_written", "data": "synthetic", **settings})

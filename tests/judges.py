@@ -55,21 +55,14 @@ def experiment_a(label: str, level: float = 0.0) -> MisspecifiedBandit:
 def general(seed: int = 3, n_arms: int = 6, d: int = 3, kind: type = LinearBandit, sigma: float = 0.8) -> LinearBandit:
     """Return arms in general position, so that no two indices tie by themselves."""
     rng = np.random.default_rng(seed)
-    features = rng.standard_normal((n_arms, d))
-    return kind(f"general {seed} {n_arms} {d}", features, rng.standard_normal(d), sigma)
+    return kind(f"general {seed} {n_arms} {d}", rng.standard_normal((n_arms, d)), rng.standard_normal(d), sigma)
 
 
 class Bench:
     """Rewards and random ties of one replication, by the library's draws; ``history`` holds the pulls.
 
-    Parameters
-    ----------
-    problem, streams : problem, Streams
-        Streams have one replication; a problem with arms of each replication is cut to it.
-    label : str
-        Of the policy, whose ties they are.
-    choice : callable, optional
-        Number of the library's draw for the n-th choice since the last pull; the library names its draws.
+    Streams have one replication; a problem with arms of each is cut to it. The ties are those of the policy of this
+    ``label``; ``choice`` is the number of the library's draw for the n-th choice since the last pull.
     """
 
     def __init__(self, problem: Any, streams: Streams, label: str = "", choice: Callable[[int], int] = int) -> None:

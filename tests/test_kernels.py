@@ -178,8 +178,7 @@ def test_averages_broadcast_boxes_against_boxes_and_points():
     points = box_point_average(kernel, lower[:, None], upper[:, None], x)
     assert (pairs.shape, points.shape) == ((5, 5), (5, 3))
     for judge in (Judge(kernel), kernel.to_gpy(2)):
-        found = box_average(judge, lower[:, None], upper[:, None], lower, upper)
-        np.testing.assert_allclose(found, pairs, rtol=1e-10)
+        np.testing.assert_allclose(box_average(judge, lower[:, None], upper[:, None], lower, upper), pairs, rtol=1e-10)
         np.testing.assert_allclose(box_point_average(judge, lower[:, None], upper[:, None], x), points, rtol=1e-10)
 
 

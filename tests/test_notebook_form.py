@@ -56,8 +56,7 @@ def faults_of_the_beginning(cells: list[Cell]) -> list[str]:
     if cells[0]["cell_type"] != "markdown" or len(first.split()) > MOST_WORDS:
         faults.append(f"the first cell has {len(first.split())} words")
     text = "\n\n".join(cell["source"] if cell["cell_type"] == "markdown" else "\n# code\n" for cell in cells)
-    picture = PICTURE.search(text)
-    if picture is None:
+    if (picture := PICTURE.search(text)) is None:
         return [*faults, "it has no picture"]
     heading = HEADING.search(text, picture.end())
     between = text[picture.end() : heading.start() if heading else len(text)]

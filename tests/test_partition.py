@@ -44,8 +44,7 @@ def test_cells_are_those_of_the_pages(partition, depth):
     # so are cells into the parts of their representatives, by the prime factors of S, the largest first
     assert pieces(partition.representatives(cells[-1:])[0]) == pieces(tree.points(int(cells[-1])))
     cells = cells[:: 1 + len(cells) // 40]
-    expected = [tree.box(int(c)) for c in cells]
-    for ours, theirs in zip(partition.bounds(cells), zip(*expected, strict=True), strict=True):
+    for ours, theirs in zip(partition.bounds(cells), zip(*[tree.box(int(c)) for c in cells], strict=True), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-12)
 
 

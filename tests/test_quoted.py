@@ -35,8 +35,7 @@ def place(tmp_path, monkeypatch):
     cells.append({"cell_type": "code", "id": "c9", "metadata": {}, "outputs": [], "source": code})
     file = tmp_path / "s" / "01_a.ipynb"
     file.parent.mkdir()
-    text = json.dumps({"cells": cells, "nbformat": 4}, indent=1, ensure_ascii=False) + "\n"
-    file.write_text(text, encoding="utf-8")
+    file.write_text(json.dumps({"cells": cells, "nbformat": 4}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     table = pd.DataFrame({"panel": "p", "series": ["a", "b", "b"], "x": [1, 1, 2], "value": [0.5, 0.25, 0.75]})
     (tmp_path / "s" / "01_a").mkdir()
     table["convention"] = ["as_written", "as_written", "as_coded"]

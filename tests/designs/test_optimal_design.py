@@ -125,8 +125,7 @@ def test_line_searches_find_their_minima(seed):
     c = z @ inverse @ z[s]
     values = np.array([design_steps.largest_after(g, c, g[s], t) for t in np.linspace(0, 0.999, 4001)])
     assert np.all(np.diff(values, 2) > -1e-6)  # convex
-    found = design_steps.golden_section(g, c, g[s])
-    assert design_steps.largest_after(g, c, g[s], found) <= values.min() * (1 + 1e-6)
+    assert design_steps.largest_after(g, c, g[s], design_steps.golden_section(g, c, g[s])) <= values.min() * (1 + 1e-6)
     coarse, _ = design_steps.best_on_grid(g, c, g[s])
     grid = 0.75 ** np.arange(1, 24)
     assert coarse == pytest.approx(grid[np.argmin([design_steps.largest_after(g, c, g[s], t) for t in grid])])

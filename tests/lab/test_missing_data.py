@@ -153,8 +153,7 @@ def choosing(imported):
     if imported.module is None or not imported.module.startswith("bestarm_studies"):
         return
     for alias in imported.names:
-        value = getattr(importlib.import_module(imported.module), alias.name, None)
-        module = getattr(value, "__module__", None) or ""
+        module = getattr(getattr(importlib.import_module(imported.module), alias.name, None), "__module__", None) or ""
         known = names_of(module).statements.get(alias.name, []) if module.startswith("bestarm_studies") else []
         calls = [n for statement in known for n in ast.walk(statement) if isinstance(n, ast.Call)]
         if any(ast.unparse(call.func) in ("available", "registry.available") for call in calls):

@@ -41,8 +41,7 @@ def test_dead_arms_and_failed_evaluations_are_left_out():
     failed[:, 1] = np.nan
     found = logistic_scores(features, np.arange(6), live, counts, failed)
     fewer = counts * [0, 0, 1, 1, 1, 1, 1]
-    expected = logistic_scores(features, np.arange(6), live, fewer, successes * (fewer > 0))
-    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(found, logistic_scores(features, np.arange(6), live, fewer, successes * (fewer > 0)))
     assert (found[:, 0] == 0).all()
 
 

@@ -165,14 +165,8 @@ def steps_within_rounding(
 ) -> tuple[float, float]:
     """Return the largest error of a step, in units of its bound, and the median of the bounds, in learning rates.
 
-    Parameters
-    ----------
-    training, data, optimism, networks
-        As for `fit_networks`.
-    path : ndarray of float32, shape (S + 1, G, n_parameters)
-        Parameters before the first step, and after each.
-    some : iterable of int
-        The networks that are looked at.
+    ``path``, float32 (S + 1, G, n_parameters), has the parameters before the first step and after each; ``some`` are
+    the networks that are looked at; others are as for `fit_networks`.
     """
     worst, bounds = 0.0, []
     for g in some:

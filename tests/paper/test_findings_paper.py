@@ -62,8 +62,7 @@ def test_every_fact_is_told():
 
 def test_the_text_has_no_number_of_its_own():
     """Apart from places in papers, levels of intervals in captions, and the names of a quantity in roles."""
-    text = ROLE.sub("", TEXT)
-    text = re.sub(r"^:::.*$|<h2.*|<[^>]*>", "", text, flags=re.MULTILINE)
+    text = re.sub(r"^:::.*$|<h2.*|<[^>]*>", "", ROLE.sub("", TEXT), flags=re.MULTILINE)
     text = re.sub(PLACES, "", text.replace("95% interval", "interval"))
     assert not [line for line in text.splitlines() if re.search(rf"\d|{WORDS}", line)]
 

@@ -93,8 +93,7 @@ def test_exploration_is_theorem_1():
     assert (exploration(5.0, np.inf, True), exploration(5.0, 0.0, True)) == (0.0, 0.0)
     assert estimated_hardness(np.zeros(2), np.zeros(2), 0.0, True, True) == np.inf
     for absolute, own in ((True, 1.05), (False, 0.1)):  # a gap of -2 counts 2 in absolute value, otherwise epsilon
-        found = estimated_hardness(np.array([3.0, 1.0]), np.zeros(2), 0.1, False, absolute)
-        assert found == pytest.approx(own + 1.05)
+        assert estimated_hardness(np.array([3.0, 1.0]), np.zeros(2), 0.1, False, absolute) == pytest.approx(own + 1.05)
 
 
 def test_information_of_theorem_1():

@@ -219,9 +219,8 @@ def test_integrals_are_averages_with_the_noise_of_their_volume():
     from bestarm_studies.gpoo.aggregated_gp import AggregatedGP, observed_averages
 
     streams = Streams(7, bandit.label, np.arange(1))
-    tally, rewards = partition.no_pulls(1), []
-    for cell in cells[0]:
-        rewards.append(bandit.rewards(Ask(np.array([[cell]]), np.ones((1, 1), dtype=np.int64)), tally, streams)[0, 0])
+    tally, once = partition.no_pulls(1), np.ones((1, 1), dtype=np.int64)
+    rewards = [bandit.rewards(Ask(np.array([[cell]]), once), tally, streams)[0, 0] for cell in cells[0]]
     points, averaging = observed_averages(partition, cells[0], 0.05)
     found = AggregatedGP(policy.kernel, 0.01).fit(points, np.array(rewards), averaging)
     live = np.flatnonzero(state.live[0])

@@ -81,8 +81,7 @@ def test_disjoint_estimates_have_a_closed_form():
 
 def test_disjoint_and_shared_are_one_algorithm_on_orthogonal_arms():
     """Nothing can be shared there; same label, same ties."""
-    lengths = np.array([1.0, 0.7, 1.3, 1.0])
-    problem = LinearBandit("orthogonal", np.diag(lengths), np.array([0.5, 0.2, 0.1, 0.4]), SIGMA)
+    problem = LinearBandit("orthogonal", np.diag(np.array([1.0, 0.7, 1.3, 1.0])), np.array([0.5, 0.2, 0.1, 0.4]), SIGMA)
     streams = Streams.first(10, seed=SEED, instance="orthogonal")
     one, other = (drive(LinUcb(100, disjoint=disjoint), problem, streams) for disjoint in (False, True))
     assert one.pulls == other.pulls

@@ -1,5 +1,7 @@
 """MisLid: projections and alternatives against a bounded least-squares solver, a naive judge, recorded runs."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hills import searched
@@ -61,10 +63,8 @@ def test_the_closest_alternative_is_the_nearest_over_all_pairs(seed, level, n_be
     means = within(x, target, level, theta)
     inside = np.isin(np.arange(6), np.argsort(-means)[:n_best])
     value, alternative, _ = closest_alternative(x, weights, means, inside, level, theta)
-    values = []
-    for i in np.flatnonzero(inside):
-        for a in np.flatnonzero(~inside):
-            values.append(0.5 * weights @ (means - solved(x, weights, means, level, (i, a))) ** 2)
+    pairs = product(np.flatnonzero(inside), np.flatnonzero(~inside))
+    values = [0.5 * weights @ (means - solved(x, weights, means, level, pair)) ** 2 for pair in pairs]
     assert value == pytest.approx(min(values), rel=1e-4, abs=1e-7)
     assert 0.5 * weights @ (means - alternative) ** 2 == pytest.approx(value, rel=1e-6, abs=1e-12)
     assert alternative[~inside].max() >= alternative[inside].min() - 1e-6  # another answer is as good
@@ -126,8 +126,7 @@ def test_its_draws_follow_the_learners_weights():
     state = policy.start(MisspecifiedBandit("u", np.eye(4), np.zeros(4)).arms, Streams(1, "u", np.arange(4000)))
     asked = policy.ask(state)
     policy.tell(state, asked, np.zeros(asked.arms.shape))
-    counts = np.bincount(policy.ask(state).arms[:, 0], minlength=4)
-    assert np.abs(counts - 1000).max() < 4 * np.sqrt(4000 * 0.25 * 0.75)
+    assert np.abs(np.bincount(policy.ask(state).arms[:, 0], minlength=4) - 1000).max() < 4 * np.sqrt(4000 * 0.25 * 0.75)
 
 
 # mean pulls and standard error of 500 recorded runs each: clreda/misspecified-top-m, results/ExperimentA_c=*, MisLid,

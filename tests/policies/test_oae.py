@@ -430,8 +430,7 @@ def test_noisy_evaluations_average():
     seen = problem.rewards(asked, problem.arms.no_pulls(n), Streams.first(n))
     np.testing.assert_allclose(seen.mean(axis=0), [1.0, 2.0], atol=4.5 / np.sqrt(n))
     np.testing.assert_allclose(seen.std(axis=0), 1.0, atol=4.5 / np.sqrt(2 * n))
-    exact = replace(problem, sigma=0.0).rewards(asked, problem.arms.no_pulls(n), Streams.first(n))
-    assert (exact == [1.0, 2.0]).all()
+    assert (replace(problem, sigma=0.0).rewards(asked, problem.arms.no_pulls(n), Streams.first(n)) == [1.0, 2.0]).all()
 
 
 def test_noisy_landscapes_have_the_arms_of_the_noiseless_ones():

@@ -49,8 +49,7 @@ def test_the_mirror_step_solves_its_problem():
         return step * gradient @ w + np.sum(u * np.log(u / base) - u + base)
 
     settings = {"constraints": SUM_TO_1, "options": {"ftol": 1e-14, "maxiter": 300}}
-    judge = optimize.minimize(loss, weights, bounds=[(0, 1)] * 5, **settings)
-    np.testing.assert_allclose(found, judge.x, atol=3e-3)
+    np.testing.assert_allclose(found, optimize.minimize(loss, weights, bounds=[(0, 1)] * 5, **settings).x, atol=3e-3)
     assert found.sum() == pytest.approx(1.0)
 
 

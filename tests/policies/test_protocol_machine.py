@@ -52,8 +52,7 @@ class Protocol(RuleBasedStateMachine):
     @rule(fails=st.booleans(), as_lists=st.booleans())
     def tell(self, fails, as_lists):
         """The truth is accepted, failures included, as arrays or as lists."""
-        totals = rewards_of(self.policy, self.now)
-        totals = np.where(fails & (self.now.arms % 2 == 0), np.nan, totals)
+        totals = np.where(fails & (self.now.arms % 2 == 0), np.nan, rewards_of(self.policy, self.now))
         self.policy.tell(self.clean, self.now, totals)
         asked = Ask(self.now.arms.tolist(), self.now.counts.tolist()) if as_lists else self.now
         self.policy.tell(self.state, asked, totals.tolist() if as_lists else totals)

@@ -143,8 +143,7 @@ def test_pulls_are_those_of_the_naive_algorithm(name):
 
 def test_opening_is_uniform_over_the_arms_and_lasts_until_the_design_is_large_enough():
     """A level that is never reached: every pull is random (chi-square over 300 x 40 pulls)."""
-    problem = instance(1, 5, 3)
-    run = drive(UcbGlm(40, least_eigenvalue=1e9), problem, Streams.first(300, seed=SEED, instance="opening"))
+    run = drive(UcbGlm(40, least_eigenvalue=1e9), instance(1, 5, 3), Streams.first(300, seed=SEED, instance="opening"))
     assert stats.chisquare(np.bincount(np.ravel(run.pulls), minlength=5)).pvalue > 1e-3
 
 

@@ -99,8 +99,7 @@ def test_padding_costs_no_pull_and_gives_no_reward():
     """A count of 0 leaves the number of pulls alone and sums to nothing."""
     for problem in (classic_instance(4, 2, 0.5), TABLE):
         pulled = np.zeros((1, problem.arms.n_arms), dtype=np.int64)
-        totals = pull(problem, [2, 1, 0], [0, 3, 0], pulled=pulled)
-        np.testing.assert_array_equal(totals[0] != 0, [False, True, False])
+        np.testing.assert_array_equal(pull(problem, [2, 1, 0], [0, 3, 0], pulled=pulled)[0] != 0, [False, True, False])
         assert pulled.sum() == pulled[0, 1] == 3
 
 

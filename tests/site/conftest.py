@@ -69,8 +69,7 @@ def visit(new_context, site):
 
     def opened(path, *, width=1280, height=900, dark=False):
         viewport, scheme = {"width": width, "height": height}, "dark" if dark else "light"
-        context = new_context(viewport=viewport, color_scheme=scheme, reduced_motion="reduce")
-        page = context.new_page()
+        page = new_context(viewport=viewport, color_scheme=scheme, reduced_motion="reduce").new_page()
         page.on("console", lambda m: complaints.append(f"{path}: {m.text}") if m.type in ("error", "warning") else None)
         page.on("pageerror", lambda e: complaints.append(f"{path}: {e}"))
         page.on("requestfailed", lambda r: complaints.append(f"{path}: {r.url} failed") if not left(r) else None)

@@ -93,8 +93,7 @@ def test_differences_of_zeros_and_ones_bear_having_no_variance():
     """Agresti and Min's error: two halves of a run are added that differ; without them p would be 0."""
     ones, zeros = np.ones(30), np.zeros(30)
     found = only({"difference": "v", "above": 0.9, **AB}, frame({"a": ones, "b": zeros}))
-    error = np.sqrt((31 / 32 - (30 / 32) ** 2) / 32)
-    assert found.high - found.effect == pytest.approx(stats.t.ppf(0.975, 29) * error)
+    assert found.high - found.effect == pytest.approx(stats.t.ppf(0.975, 29) * np.sqrt((31 / 32 - (30 / 32) ** 2) / 32))
     assert 0.0 < found.p < 0.5
 
 

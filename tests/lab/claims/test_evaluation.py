@@ -170,8 +170,7 @@ def test_another_claim_does_not_undecide_the_others_and_ours_are_a_family_of_the
     alone = evaluate(study(TEST), weak).iloc[0]
     assert alone["verdict"] == "confirmed"
     assert 0.001 < alone["p_adjusted"] < 0.05
-    many = evaluate(study(*[TEST] * 20), weak)
-    assert many["p_adjusted"].to_numpy(dtype=float) == pytest.approx(alone["p_adjusted"])
+    assert evaluate(study(*[TEST] * 20), weak)["p_adjusted"].to_numpy(dtype=float) == pytest.approx(alone["p_adjusted"])
     mixed = study(TEST, *[{**TEST, "left": "b", "right": "b2"}] * 9)
     noise = pd.concat([weak["e"], rows({"b2": 0.47}, seed=8)])
     theirs = evaluate(mixed, {"e": noise})

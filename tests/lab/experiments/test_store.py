@@ -88,8 +88,7 @@ def test_no_flipped_bit_changes_a_number_in_silence(tmp_path, caplog):
     for bit in rng.choice(8 * len(content), 100, replace=False):
         path.write_bytes(flip(content, int(bit)))
         caplog.clear()
-        found = read_rows(path, "fig")
-        if found is None:
+        if (found := read_rows(path, "fig")) is None:
             refused += 1
             assert [record.levelname for record in caplog.records] == ["WARNING"], bit
         else:

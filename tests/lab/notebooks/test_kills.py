@@ -108,8 +108,7 @@ def test_a_notebook_that_is_killed_publishes_all_or_nothing(house, kills, profil
     assert process.returncode == 0, said
     assert contents(published) == expected
     cells = json.loads(notebook.read_text())["cells"]
-    outputs = [output["text"] for cell in cells for output in cell.get("outputs", [])]
-    assert outputs == [[f"20 figures at {profile}\n"]]
+    assert [output["text"] for cell in cells for output in cell.get("outputs", [])] == [[f"20 figures at {profile}\n"]]
     assert not [p for p in house.rglob(".*") if p.name.startswith(".01_tiny")]
 
 

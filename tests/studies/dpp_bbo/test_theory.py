@@ -106,8 +106,7 @@ def test_the_region_of_the_independent_arms_has_all_of_them():
     variances, noise = np.repeat([1, 1 / 4, 1 / 400], [1, 1, 400]), 1 / 4
     first, _, law = lemmas.independent_batch(variances, noise)
     widths = [np.sqrt(information.ucb_beta(402, t, 0.05)) for t in (1, 2)]
-    region = relevance_region(np.zeros(402), variances, widths[0], 2 * widths[1])
-    np.testing.assert_array_equal(region, np.arange(402))
+    np.testing.assert_array_equal(relevance_region(np.zeros(402), variances, widths[0], 2 * widths[1]), np.arange(402))
     assert len(law) == 402
     assert (law > 0).all()
     assert first == int(np.argmax(widths[0] * np.sqrt(variances)))
@@ -239,8 +238,7 @@ def test_intervals_with_rewards_at_once_are_those_of_the_posterior():
             stale, _ = dense(problem, arms[:n], rewards[:n])
             mean, cov = dense(problem, arms[: n + b], rewards[: n + b])
             for expected in (stale, mean):
-                squared = next(lines)["squared"][0]
-                assert squared == pytest.approx(((f - expected) ** 2 / np.diag(cov)).mean(), rel=1e-6)
+                assert next(lines)["squared"][0] == pytest.approx(((f - expected) ** 2 / np.diag(cov)).mean(), rel=1e-6)
     rows = confidence.coverage_rows(SMALL, 2, {3: policy}, seed=4)
     assert sorted(rows["position"].unique()) == [1, 2, 3]
     first = rows[rows["position"] == 1].pivot(index="replication", columns="series", values="squared")

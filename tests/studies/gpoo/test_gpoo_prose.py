@@ -43,10 +43,9 @@ def test_two_rounds(values: pd.DataFrame) -> bool:
     places = {panel: (line["low"], line["high"]) for panel, line in chosen.iterrows()}
     leaves = table[(table["statistic"] == "leaf") & (table["value"] > 0)].groupby("panel").size()
     after = table[(table["panel"] == "tree, t = 10") & (table["statistic"] == "leaf")].set_index("x")["value"]
-    divided = after.loc[[0.875]].item() == 0
     return (
         places == {"tree, t = 9": (0.75, 1.0), "tree, t = 10": (0.375, 0.4375)}
-        and divided
+        and (after.loc[[0.875]].item() == 0)
         and leaves["tree, t = 10"] == leaves["tree, t = 9"] + 1
     )
 

@@ -127,8 +127,7 @@ def test_drawn_functions_have_the_prior_s_moments_and_do_not_depend_on_their_num
 
 
 def test_the_means_of_ave_stooo_are_followed():
-    policy = Stooo("AVE-StoOO", 30, rule="average")
-    rows = average_feedback.mean_event_rows(F1, 30, 2, policy=policy, sigmas=[0.1, 0.5])
+    rows = average_feedback.mean_event_rows(F1, 30, 2, policy=Stooo("AVE-StoOO", 30, rule="average"), sigmas=[0.1, 0.5])
     means = rows.groupby("series")["event_share"].mean()
     assert means["σ = 0.5"] == pytest.approx(5 * means["σ = 0.1"], rel=0.2)
     assert (rows["event_share"] > 0).all()

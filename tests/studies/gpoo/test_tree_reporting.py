@@ -38,8 +38,7 @@ def test_nodes_tell_what_algorithm_1_compares(trees):
     for _, mine in nodes.groupby(["series", "round"]):
         leaves = mine[mine["leaf"].astype(bool)]
         np.testing.assert_allclose(leaves["bound"], leaves["mean"] + leaves["width"] + leaves["delta"], atol=1e-12)
-        chosen = leaves[leaves["chosen"].astype(bool)].iloc[0]
-        assert chosen["bound"] == pytest.approx(leaves["bound"].max(), abs=1e-8)
+        assert leaves[leaves["chosen"].astype(bool)].iloc[0]["bound"] == pytest.approx(leaves["bound"].max(), abs=1e-8)
         assert mine["draws"].sum() == mine["round"].iloc[0] - 1
 
 

@@ -96,8 +96,7 @@ def test_a_gap_is_a_band_and_what_closes_it_are_marks():
     lines = [("GSE", "gap", 0.2), ("kept", "gap", 0.05), ("kept", "closed", 0.15), ("other", "closed", 0.0)]
     values = as_values(pd.DataFrame(lines, columns=["series", "statistic", "value"]), panel="all (3)", profile="smoke")
     values = values.assign(low=values["value"] - 0.01, high=values["value"] + 0.01)
-    figure = gaps.closing_figure(values, {"all (3)": "all"}, names={"kept": "Kept", "other": "Other"}, title="T")
-    (axis,) = figure.axes
+    (axis,) = gaps.closing_figure(values, {"all (3)": "all"}, names={"kept": "Kept", "other": "Other"}, title="T").axes
     marks = next(line for line in axis.lines if line.get_label() == "closed by the change")
     assert marks.get_xdata().tolist() == [0.15, 0.0]
     assert next(line for line in axis.lines if line.get_label().startswith("the gap")).get_xdata() == [0.2, 0.2]
@@ -116,8 +115,7 @@ def test_first_stage_against_draws():
     rng, dimension, copies, keep, gap, pulls = np.random.default_rng(0), 6, 2, 3, 0.5, 4.0
     estimates = rng.standard_normal((40_000, dimension)) / np.sqrt(pulls) + gap * (np.arange(dimension) == 0)
     above = copies * (estimates[:, 1:] > estimates[:, :1]).sum(axis=1)
-    found = probability_of_losing(dimension, copies, keep, gap, pulls)
-    assert found == pytest.approx((above >= keep).mean(), abs=0.01)
+    assert probability_of_losing(dimension, copies, keep, gap, pulls) == pytest.approx((above >= keep).mean(), abs=0.01)
     decision = first_stage({"dimension": 16, "budget": 640, "gap": 1, "copies": [1, 2, 4]})
     assert (decision.holds, decision.text.count("K = ")) == (True, 3)
     assert not first_stage({"dimension": 16, "budget": 640, "gap": 1, "copies": [4, 1]}).holds
@@ -147,8 +145,7 @@ def test_effects_are_those_of_each_number_of_arms():
     table = found.set_index(["panel", "x"])["value"]
     assert table["test, K = 8", ""] == pytest.approx(0.5)
     assert table["test, K = 16", "down"] == pytest.approx(-0.4)
-    largest = largest_effects(pd.concat([found, found.assign(panel="again")]), n=4)
-    assert largest["difference"].tolist() == ["down"] * 4
+    assert largest_effects(pd.concat([found, found.assign(panel="again")]), n=4)["difference"].tolist() == ["down"] * 4
 
 
 def test_a_budget_that_was_not_run_is_the_largest_there_is():

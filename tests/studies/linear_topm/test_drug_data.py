@@ -1,10 +1,9 @@
 """How much of the 180 recorded simulations of the drug-repurposing instance can be recomputed from the real files.
 
-Of 180 logged simulations: patients' binary phenotypes, signatures, masked states, target,
-score and baseline are recomputed exactly, 180 of 180; every treated state is a fixed point of the network with no gene
-clamped, and can be reached from the masked state. The direction behind the target is found again up to 97 signs of
-6,940. Not recoverable: which of several attractors the authors' solver returned (it was free to choose), and how
-signatures were computed from expression (those profiles are not public).
+Patients' binary phenotypes, signatures, masked states, target, score and baseline are recomputed exactly, 180 of 180;
+every treated state is a fixed point of the network with no gene clamped, and can be reached from the masked state. The
+direction behind the target is found again up to 97 signs of 6,940. Not recoverable: which of several attractors the
+authors' solver returned (it was free to choose), and how signatures came from expression (profiles are not public).
 """
 
 from itertools import product
@@ -147,8 +146,7 @@ def test_every_recorded_attractor_can_be_reached_from_its_masked_state(network, 
             near = np.where(rng.random((n_runs, network.n_genes)) < share_known, treated, UNKNOWN)
             initial = np.where(masked != UNKNOWN, masked, near).astype(np.int8)
             settled = settle(network, initial, Streams.first(n_runs, instance=f"reach {run}"))
-            reached = (settled.states == treated).all(axis=1).any()
-            if reached:
+            if reached := (settled.states == treated).all(axis=1).any():
                 break
         assert reached, f"simulation {run}"
 

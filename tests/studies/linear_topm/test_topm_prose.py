@@ -10,8 +10,7 @@ PLANE = ["feature 1", "feature 2"]
 
 
 def test_how_wrong_lemma_2_is():
-    shown = printed("linear_topm", "07_theory")
-    largest = max(float(number) for number in re.findall(r"right side = ([\d.]+)", shown))
+    largest = max(float(number) for number in re.findall(r"right side = ([\d.]+)", printed("linear_topm", "07_theory")))
     assert f"the left side is up to {largest:.0f} times the right side" in prose("linear_topm", "07_theory")
 
 

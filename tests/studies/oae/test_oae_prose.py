@@ -28,8 +28,7 @@ def test_the_biases_are_those_whose_fits_are_as_the_paper_says():
     starts = {"zero": "fits_synthetic", "random": "random_fits_synthetic"}
     errors = capacity_errors({start: current_rows("oae", name, "laptop") for start, name in starts.items()})
     assert (errors.loc[errors["series"].str.startswith("NN 10-5 "), "value"] > 0.1).all()
-    falls = capacity_table(errors).query("falls == 'yes'")["biases"].value_counts()
-    assert falls.to_dict() == {"zero": 6, "random": 4}
+    assert capacity_table(errors).query("falls == 'yes'")["biases"].value_counts().to_dict() == {"zero": 6, "random": 4}
     assert {getattr(cell.policy, "bias", 0.0) for e in SYNTHETIC.values() for cell in e.cells("paper")} == {0.0}
 
 
@@ -133,7 +132,6 @@ def test_the_table_of_verdicts_that_changed():
         assert there, claims
         assert words, claims
         assert table.loc[there, "verdict"].tolist() == (words * len(there) if len(words) == 1 else words), claims
-        counts = [tuple(map(float, pair)) for pair in re.findall(r"(\d+) of (\d+)", new)]
-        if counts:
+        if counts := [tuple(map(float, pair)) for pair in re.findall(r"(\d+) of (\d+)", new)]:
             found = table.loc[there, ["for", "comparisons"]].itertuples(index=False, name=None)
             assert set(found) == set(counts), claims
