@@ -8,8 +8,6 @@ import pytest
 
 from bestarm_lab.notebooks import runner
 
-KERNEL = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
-
 
 @pytest.fixture
 def tiny_notebook(tmp_path, monkeypatch) -> Callable[..., Path]:
@@ -24,7 +22,7 @@ def tiny_notebook(tmp_path, monkeypatch) -> Callable[..., Path]:
         cells += [nbformat.v4.new_code_cell(code, id="b")]
         path = tmp_path / "notebooks/gse/01_tiny.ipynb"
         path.parent.mkdir(parents=True)
-        nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=KERNEL), path)
+        nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=runner.METADATA), path)
         return path
 
     return write
