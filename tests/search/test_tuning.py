@@ -12,7 +12,7 @@ pytest.importorskip("sklearn", reason="scikit-learn is not installed: pip instal
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.exceptions import FitFailedWarning
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import RandomizedSearchCV
+from sklearn.model_selection import KFold, RandomizedSearchCV
 from sklearn.utils.estimator_checks import check_estimator
 
 import bestarm
@@ -104,6 +104,17 @@ def test_two_jobs_find_what_one_does():
     assert one.cv_results_["params"] == two.cv_results_["params"]
 
 
+@pytest.mark.parametrize("size", [1.0, 1e-170, -1e160])
+def test_batches_have_the_same_splits_and_scores_any_size(size):
+    parts = set()
+    found = tuned(
+        n_iter=8, cv=KFold(3, shuffle=True), scoring=lambda e, x, y: parts.add(x.sum()) or size * e.score(x, y)
+    )
+    assert (len(parts), found.n_splits_, len(found.cv_results_["split2_test_score"])) == (3, 3, 8)
+    scores, told = found.cv_results_["mean_test_score"], found.search_.history["reward"]
+    np.testing.assert_allclose(told / abs(told).max(), scores / abs(scores).max())
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.FitFailedWarning", "ignore:.*non-finite")
 def test_a_trial_that_fails_is_not_repeated_and_ends_nothing():
     """Its score is NaN and the search goes on; a first batch that fails as a whole ends it, as in scikit-learn."""
@@ -149,6 +160,8 @@ def test_settings_as_candidates():
     assert odd["param_depth"].isna().sum() == odd["param_depth=NoneType None"].sum() == 1
     assert as_table([{"n": 1}, {"n": 99}])["param_n"].tolist() == [1.0, 99.0]
     assert len(drawn({"n": randint(0, 5)}, 100, np.random.RandomState(0))) == 5
-    few = BatchSearchCV(Hill(), {"a": [0.0, 1.0]}, cv=2).fit(X, Y)
+    assert len(tuned(n_iter=31, batch_size=31, policy="random").candidates_) == 310
+    with pytest.warns(UserWarning, match="all 2 settings are tried, and no policy chooses, since n_iter is 30"):
+        few = BatchSearchCV(Hill(), {"a": [0.0, 1.0]}, cv=2).fit(X, Y)
     assert few.search_ is None
     assert few.best_params_ == {"a": 1.0}

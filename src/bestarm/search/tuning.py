@@ -4,6 +4,7 @@ import math
 import warnings
 from collections.abc import Callable, Sequence
 from pickle import PicklingError
+from types import SimpleNamespace
 from typing import Any
 
 import joblib
@@ -13,6 +14,7 @@ from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import ParameterGrid, ParameterSampler, RandomizedSearchCV
 from sklearn.utils import check_random_state
 
+from bestarm.interface import FloatArray
 from bestarm.models.finite_gp import LARGEST_REWARD
 from bestarm.search.search import Search
 from bestarm.settings import LARGEST_FEATURE, check_whole
@@ -38,21 +40,22 @@ class BatchSearchCV(RandomizedSearchCV):
         `sklearn.model_selection.ParameterSampler` takes them.
     n_iter, batch_size : int, default 30 and 5
         Trials, and those of a batch.
-    n_candidates : int, default 300
-        Settings that are drawn, of which ``n_iter`` are tried. Where there are no more than ``n_iter``, all are.
+    n_candidates : int, optional
+        Settings that are drawn, of which ``n_iter`` are tried; by default ten times as many, and at least 300. Where
+        there are no more than ``n_iter``, all are tried and no policy chooses, which a warning says.
     policy : str or policy, optional
         See `bestarm.Search`; by default its own.
     random_state : int, RandomState instance or None, default None
         Of the settings drawn and of the policy.
     scoring, n_jobs, refit, cv, verbose, pre_dispatch, error_score, return_train_score
         As of `sklearn.model_selection.RandomizedSearchCV`. With several metrics, ``refit`` names the one that is
-        maximised; one that it does not name, a function or False, takes the first.
+        maximised; one that it does not name, a function or False, takes the first. All batches have the same splits.
 
     Attributes
     ----------
     search_ : Search
         The search with its log: ``search_.predict()`` has every setting drawn; None where all were tried. Candidate
-        ``"7"`` is ``candidates_[7]``.
+        ``"7"`` is ``candidates_[7]``. Scores that are all tiny or huge are divided there by a power of two.
     candidates_ : list of dict
         The settings drawn.
     cv_results_, best_estimator_, best_params_, best_score_, best_index_, scorer_, n_splits_, refit_time_, classes_
@@ -76,7 +79,7 @@ class BatchSearchCV(RandomizedSearchCV):
         *,
         n_iter: int = 30,
         batch_size: int = 5,
-        n_candidates: int = 300,
+        n_candidates: int | None = None,
         policy: Any = None,
         random_state: Any = None,
         scoring: Any = None,
@@ -97,28 +100,42 @@ class BatchSearchCV(RandomizedSearchCV):
 
     def _run_search(self, evaluate_candidates: Callable[..., dict[str, Any]]) -> None:
         """Try batches of settings, as scikit-learn asks its searches to."""
-        for name in ("batch_size", "n_candidates"):
-            check_whole(name, getattr(self, name), 1)
+        n = max(300, 10 * self.n_iter) if self.n_candidates is None else self.n_candidates
+        for name, value in {"batch_size": self.batch_size, "n_candidates": n}.items():
+            check_whole(name, value, 1)
         random = check_random_state(self.random_state)
-        self.candidates_ = drawn(self.param_distributions, self.n_candidates, random)
+        self.candidates_ = drawn(self.param_distributions, n, random)
         seed = int(random.randint(2**31 - 1))
         self.search_ = None
-        if len(self.candidates_) <= self.n_iter:
-            evaluate_candidates(self.candidates_, more_results={"batch": [1] * len(self.candidates_)})
+        if (n := len(self.candidates_)) <= self.n_iter:
+            rule = f"all {n} settings are tried, and no policy chooses, since n_iter is {self.n_iter}"
+            warnings.warn(f"{rule}; take a smaller n_iter, or more settings or n_candidates.", stacklevel=2)
+            evaluate_candidates(self.candidates_, more_results={"batch": [1] * n})
             return
         self.search_ = search = Search(as_table(self.candidates_), self.policy, seed=seed)
-        tried, number = 0, 0
+        tried, number, power = 0, 0, None
+        splits: list[Any] = []
+
+        def split(*data: Any, **more: Any) -> list[Any]:
+            splits[:] = splits or self.cv.split(*data, **more)  # what shuffles would give each batch others
+            return splits
+
+        cv = SimpleNamespace(split=split) if hasattr(self.cv, "split") else None
         while tried < self.n_iter:
             batch, number = search.ask(min(self.batch_size, self.n_iter - tried)), number + 1
             settings = [self.candidates_[int(name)] for name in batch["name"]]
             try:
-                results = evaluate_candidates(settings, more_results={"batch": [number] * len(settings)})
+                results = evaluate_candidates(settings, cv, {"batch": [number] * len(settings)})
                 scores = np.asarray(results[self._metric(results)], dtype=np.float64)[-len(settings) :]
             except ValueError as error:  # scikit-learn keeps nothing of a batch that fails as a whole
                 if tried == 0 or "fits failed" not in str(error):
                     raise
                 warnings.warn(f"no fit of batch {number} succeeded; cv_results_ has none of it.", FitFailedWarning, 2)
                 scores = np.full(len(settings), float(self.error_score))
+            power = _power(scores) if power is None else power
+            with np.errstate(over="ignore"):
+                scores = np.ldexp(scores, -(power or 0))
+            scores[np.abs(scores) < 1.0 / LARGEST_REWARD] = 0.0  # beside the others; a table of such is refused
             search.tell(batch.assign(reward=[float(s) if abs(s) <= LARGEST_REWARD else "failed" for s in scores]))
             tried += len(settings)
 
@@ -131,6 +148,13 @@ class BatchSearchCV(RandomizedSearchCV):
             got = f"got {self.refit!r}"
             raise ValueError(f"refit must name the metric that is maximised, one of {', '.join(there)}; {got}.")
         return f"mean_test_{found[0]}"
+
+
+def _power(scores: FloatArray) -> int | None:
+    """Return the power of two that scores are divided by, 0 for ordinary ones; None if all are 0 or unknown."""
+    sizes = np.abs(scores[np.isfinite(scores) & (scores != 0.0)])
+    size = max(sizes[sizes <= LARGEST_REWARD], default=max(sizes, default=0.0))  # a larger one among others failed
+    return None if size == 0.0 else 0 if 1e-75 < size <= LARGEST_REWARD else math.frexp(size)[1]
 
 
 def drawn(distributions: Any, n: int, random: Any) -> list[dict[str, Any]]:
