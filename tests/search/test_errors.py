@@ -67,7 +67,7 @@ def test_standard_deviations_are_divided_by_the_root_of_the_number():
 def test_predictions_commute_with_the_unit():
     rewards, sem = np.array([1.0, 2.0, 4.0, 3.0]), np.array([0.1, 1.0, 0.2, 0.1])
     plain = None
-    for unit in (1.0, 1e-13, 1e20, -1.0):
+    for unit in (1.0, 1e-13, 1e20, -1.0, 1e-100, 1e140):
         search = Search(LINE, "gp", aim="min" if unit < 0 else "max")
         table = pd.DataFrame({"name": LINE.index[:4], "reward": unit * rewards + 7 * unit, "sem": abs(unit) * sem})
         search.tell(table)
@@ -75,6 +75,11 @@ def test_predictions_commute_with_the_unit():
         found = np.array([found["mean"] / unit - 7.0, found["deviation"] / abs(unit)])
         plain = found if plain is None else plain
         np.testing.assert_allclose(found, plain, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("tiny", [1e-12, 1e-78, 1e-160, 1e-200])
+def test_an_error_below_1e_9_of_the_spread_counts_as_that(tiny):
+    np.testing.assert_allclose(at(told(sem=[tiny, 1.0, 0.5])), at(told(sem=[1e-10, 1.0, 0.5])), rtol=1e-9)
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in ("gp", "hits")])
@@ -126,6 +131,8 @@ def test_means_of_several_readings():
     assert mean_of([reading(1.0, n=3), reading(5.0)]) == 2.0
     assert mean_of([reading(1.0, 0.1), reading(5.0, 0.1)]) == 3.0
     assert abs(mean_of([reading(1.0, 0.1), reading(5.0, 10.0)]) - 1.0) < 0.001
+    tiny = [reading(1.0, 1e-200), reading(5.0, 1.0)]
+    assert (mean_of(tiny), errors_of({"a": tiny})) == (1.0, {"a": (1e-200, 2.0)})
     assert errors_of({"a": [1.0, 2.0], "b": [3.0], "c": [np.nan]}) == {"a": (pytest.approx(np.nan, nan_ok=True), 2.0)}
 
 

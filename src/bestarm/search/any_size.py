@@ -26,6 +26,7 @@ from bestarm.policies.model_batches import MOST_KNOWN, ModelBatches, ModelState
 from bestarm.streams import uniform
 
 _EQUAL = 4e-15  # relative deviation that is rounding alone
+_LEAST_ERROR, _LARGEST_ERROR = 1e-9, 1e75  # in deviations; the squares of these are numbers
 _LEARN_FROM_SOME = ("gp", "hits")  # policies that learn from some of very many measurements
 _EXACT = 2000  # points whose covariance is factored; of more, functions are drawn by random Fourier features
 _ALIKE = 64  # measurements with similar predictions, by whose errors draws are calibrated
@@ -70,6 +71,12 @@ def learned_from(features: FloatArray, rewards: FloatArray, most: int = MOST_KNO
     return np.sort(np.concatenate([best, spread]))
 
 
+def _in_units(errors: FloatArray, spread: float) -> FloatArray:
+    """Return standard errors in units of a deviation, what is neither 0 nor NaN within limits."""
+    with np.errstate(over="ignore"):
+        return np.where(errors > 0.0, np.clip(errors / spread, _LEAST_ERROR, _LARGEST_ERROR), errors)
+
+
 class _AnySize(ModelBatches):
     """A model that sees rewards in units of their deviation, however small or large that is."""
 
@@ -95,10 +102,11 @@ class PoolGaussian(_AnySize, model_batches.GaussianBatches):
         """Return arms and rewards in units of all, and mean and deviation of all, in which errors weigh."""
         arms, rewards, mean, spread = super().known(state, r)
         if (errors := vars(state).get("errors")) is not None and np.nanmax(errors[arms, 0], initial=0.0) > 0.0:
-            variances = errors[arms, 0] ** 2
+            variances = _in_units(errors[arms, 0], spread) ** 2
             weights, own = 1.0 / (variances + np.mean(variances[variances > 0.0])), mean + spread * rewards
             mean = float(np.average(own, weights=weights))
-            spread = float(spread_or_unit(np.sqrt(np.average((own - mean) ** 2, weights=weights)), mean))
+            off = np.sqrt(np.average(((own - mean) / spread) ** 2, weights=weights))
+            spread = float(spread_or_unit(spread * off, mean))
             rewards = (own - mean) / spread
         if len(arms) > MOST_KNOWN:
             kept = learned_from(state.features[arms], rewards)
@@ -115,7 +123,7 @@ class PoolGaussian(_AnySize, model_batches.GaussianBatches):
         if before[0] != key and errors is None:
             before[:] = key, super().posterior(state, r)
         elif before[0] != key:
-            variances, some = (errors[:, 0] / spread) ** 2, np.isnan(errors[:, 0])
+            variances, some = _in_units(errors[:, 0], spread) ** 2, np.isnan(errors[:, 0])
             shares = np.where(some, 1.0 / errors[:, 1], 1.0)
             x = UNIFORM * state.features[arms]
             before[:] = key, self.model.fitted(x, rewards, np.where(some, 0.0, variances), shares)

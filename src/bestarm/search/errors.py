@@ -36,7 +36,10 @@ def error_of(value: float) -> Error:
 
 def _weights(errors: FloatArray) -> FloatArray:
     """Return the weight of each of a candidate's rewards in their mean: inverse variances, or else numbers."""
-    return 1.0 / errors[:, 0] ** 2 if (errors[:, 0] > 0.0).all() else errors[:, 1]
+    if not (errors[:, 0] > 0.0).all():
+        return errors[:, 1]
+    with np.errstate(over="ignore"):  # in units of the least, whose square may be 0, by a power of two: exactly
+        return np.asarray(1.0 / (errors[:, 0] / 2.0 ** np.floor(np.log2(errors[:, 0].min()))) ** 2)
 
 
 def mean_of(values: Sequence[float]) -> float:
@@ -55,14 +58,15 @@ def errors_of(measured: Mapping[str, Sequence[float]]) -> dict[str, Error]:
     Where some standard errors are known, a reward without one has the median of a single measurement's.
     """
     known = {name: [value for value in values if value == value] for name, values in measured.items()}
-    told = [v.sem**2 * v.n for values in known.values() for v in values if isinstance(v, Reading) and v.sem == v.sem]
-    usual = float(np.median(told)) if told else math.nan
+    told = [v.sem * v.n**0.5 for values in known.values() for v in values if isinstance(v, Reading) and v.sem == v.sem]
+    unit = max(told, default=math.nan) or 1.0  # squares of errors may be 0 or infinite
+    usual = unit * float(np.median(np.square(np.array(told) / unit))) ** 0.5 if told else math.nan
     found: dict[str, Error] = {}
     for name, values in known.items():
         if not values or (not told and len(values) == 1 and not isinstance(values[0], Reading)):
             continue
         errors = np.array([error_of(value) for value in values])
         weights, n = _weights(errors), float(errors[:, 1].sum())
-        variances = np.where(np.isnan(errors[:, 0]), usual / errors[:, 1], errors[:, 0] ** 2)
-        found[name] = (float(np.sqrt(weights**2 @ variances) / weights.sum()), n)
+        own = np.where(np.isnan(errors[:, 0]), usual / np.sqrt(errors[:, 1]), errors[:, 0])
+        found[name] = (math.hypot(*(weights * own)) / float(weights.sum()), n)
     return found
