@@ -161,6 +161,13 @@ def test_the_same_seed_gives_the_same_answer_and_the_best_at_the_end_is_certain(
     assert "0 of 29 hits are left (90%: 0 to 0), a hit being as good as the best 3 of 29; " in str(search.left("10%"))
 
 
+@pytest.mark.parametrize("name", ["gp", "thompson"])
+def test_nothing_is_nearer_than_0_to_a_target_and_no_size_is_negative(name):
+    left = begun(name, aim=float(begun()[1][3]))[0].left()
+    assert (left.best, left.hits + left.found) == (1.0, pytest.approx(4.0))
+    assert begun(name, aim="both")[0].left(0.0).hits == 60.0
+
+
 def test_of_many_candidates_it_takes_random_features(monkeypatch):
     search, _ = begun(n=2600, told=60)
     many = search.left("2%")

@@ -110,6 +110,10 @@ def _computed(search: Any, hits: Any, draws: int) -> Left:
         draws = min(draws, max(100, _NUMBERS // int(open_.sum())))
         rng = Generator(Philox(key=int(Streams.first(1, seed=search.seed).key("what is left"))))
         values = policy.joint_draws(state, np.flatnonzero(open_), draws, rng)
+        if not isinstance(search.aim, str):  # nothing is nearer than 0: what is drawn so is next to it, in its order
+            values = np.where(values > 0.0, 1e-9 * (values - values.max()), values)
+        elif search.aim == "both":
+            values = np.maximum(values, 0.0)
     noisy = open_.any() and hasattr(policy, "explained") and policy.explained(state) < _EXPLAINED
     best = math.nan if noisy else float((measured.max() >= values.max(axis=1)).mean())
     n = len(measured) + int(open_.sum())
