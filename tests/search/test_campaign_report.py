@@ -98,9 +98,13 @@ def test_a_page_takes_no_other_file(tmp_path):
     with pytest.raises(ValueError, match=r"a report is an HTML page, got .*search.zip; name it .*search.html"):
         search.report(tmp_path / "search.zip")
     assert (tmp_path / "search.zip").read_bytes() == before
+    (tmp_path / "search.zip").rename(tmp_path / "search.html")
+    refuses(lambda: search.report(tmp_path / "search.html"), "holds a saved search or another archive; give the page")
     with pytest.raises(ValueError, match="sequential"):
         Search(TABLE, bestarm.m_lingape(n_best=1, delta=0.1, sigma=0.1)).report(tmp_path / "page.html")
-    refuses(lambda: search.report(tmp_path / "nowhere" / "page.html", refits=0), "there is no folder .*nowhere", OSError)
+    refuses(
+        lambda: search.report(tmp_path / "nowhere" / "page.html", refits=0), "there is no folder .*nowhere", OSError
+    )
 
 
 def test_the_command_writes_the_page(tmp_path, capsys):

@@ -161,6 +161,11 @@ def test_nobody_s_measurements_are_wiped(tmp_path):
     assert "c7" in set(Search.load(path).history["name"])
     with pytest.raises(ValueError, match=r"holds another search, with 6 measurements; choose another name, or write"):
         Search(TABLE, "random").save(path)
+    for name, begin in {"batch": lambda s: s.ask(2), "exclusion": lambda s: s.exclude(["c1"])}.items():
+        begin(begun := Search(TABLE, "random"))
+        begun.save(tmp_path / name)
+        refuses(lambda: Search(TABLE).save(tmp_path / name), f"holds another search, with 1 {name}; choose")  # noqa: B023
+    refuses(lambda: two.save(os.devnull), "is a device or a pipe, no file; name a file")
     two.save(path, overwrite=True)
     assert "c8" in set(Search.load(path).history["name"])
     (tmp_path / "notes.txt").write_text("my notes")

@@ -14,11 +14,13 @@ PATIENCE = 60.0  # seconds to wait for a lock that others hold while they write 
 
 
 def checked_path(path: Any) -> Path:
-    """Return a path, refusing what is none, folders, and what is in no folder."""
+    """Return a path, refusing what is none, folders and devices, and what is in no folder."""
     if not isinstance(path, str | os.PathLike) or not str(path):
         raise ValueError(f"a file is named by a text or a Path, got {path!r}; give its name, such as search.zip.")
     if (found := Path(path)).is_dir():
         raise ValueError(f"{found} is a folder; name a file in it.")
+    if found.exists() and not found.is_file():
+        raise ValueError(f"{found} is a device or a pipe, no file; name a file.")
     if not found.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {found.parent}; make it, or name a file elsewhere.")
     return found

@@ -4,6 +4,7 @@ import base64
 import html
 import io
 import warnings
+import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -91,6 +92,8 @@ def write(search: Any, path: str | Path, refits: int | None) -> None:
     """Write the report of a search, see `bestarm.Search.report`."""
     if (path := checked_path(path)).suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"a report is an HTML page, got {path}; name it {path.with_suffix('.html')}.")
+    if path.is_file() and zipfile.is_zipfile(path):
+        raise ValueError(f"{path} holds a saved search or another archive; give the page another name.")
     write_file(path, page_of(search, refits).encode())
 
 

@@ -32,6 +32,7 @@ from bestarm.search.next_batch import decides_from_data
 from bestarm.search.number_texts import plain_unit
 from bestarm.search.rounds import as_json, number_of, of_json
 from bestarm.search.state_files import DAMAGED, Saved, another_policy, describe, in_words, packed, read, restore
+from bestarm.search.tables import counted
 
 FORMAT = 5  # 4 without errors of measurements, 3 where no policy took over; 1 and 2 were NPZ files of the state alone
 _LOG, NUMBERS, _STATE = "search.json", "numbers.npy", "state.npz"
@@ -46,28 +47,29 @@ def save_search(search: Any, path: str | Path, overwrite: bool) -> None:
     own, known = search._saved.setdefault("id", uuid.uuid4().hex), search._saved.setdefault("files", [])
     with writing(path):
         before = path.read_bytes() if path.exists() else None
-        held, generation, n = ("", 0, 0) if before is None else _held(before)
+        held, generation, has = ("", 0, "") if before is None else _held(before)
         if before is not None and not overwrite and hashlib.sha256(before).digest() not in known:
             if held == own:
                 what = f"was saved by somebody else since this search was loaded or saved (it is number {generation})"
                 remedy = "load it, tell it what is new here, or save under another name"
                 raise ValueError(f"{path} {what}; {remedy}.")
-            if n != 0:
-                what = "what is no search, or is damaged" if n is None else f"another search, with {n} measurements"
-                raise ValueError(f"{path} holds {what}; choose another name, or write save(path, overwrite=True).")
+            if has:
+                raise ValueError(f"{path} holds {has}; choose another name, or write save(path, overwrite=True).")
         generation = 1 + max(generation if held == own else 0, search._saved.get("generation", 0))
         write_atomically(path, content := content_of(search, own, generation))
         known.append(hashlib.sha256(content).digest())
         search._saved["generation"] = generation
 
 
-def _held(content: bytes) -> tuple[str, int, int | None]:
-    """Return which search a file holds, how often it was saved, and its measurements, None for what is no search."""
+def _held(content: bytes) -> tuple[str, int, str]:
+    """Return which search a file holds, how often it was saved, and what it would lose in words, if anything."""
     try:
         meta = json.loads(parts_of(content)[_LOG])
-        return str(meta["id"]), int(meta["generation"]), len(meta["measurements"])
+        what = {"measurements": "measurement", "rounds": "batch", "withdrawn": "exclusion"}
+        has = [f"another search, with {counted(len(meta[k]), one)}" for k, one in what.items() if meta.get(k)]
+        return str(meta["id"]), int(meta["generation"]), has[0] if has else ""
     except DAMAGED:
-        return "no search", 0, None
+        return "no search", 0, "what is no search, or is damaged"
 
 
 def content_of(search: Any, own: str, generation: int) -> bytes:
