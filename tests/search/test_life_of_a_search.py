@@ -2,6 +2,8 @@
 
 import os
 import shutil
+import signal
+import threading
 
 import numpy as np
 import pandas as pd
@@ -61,6 +63,22 @@ def test_a_history_tells_failures_and_an_old_batch_keeps_its_order():
     again.ask(1)
     again.not_done()
     assert again.ask(6)["name"].tolist() == again.ask()["name"].tolist()
+
+
+@pytest.mark.parametrize("more", [{}, {"c1": 2.0}])
+def test_a_correction_takes_a_measurement_back(more):
+    search, rows = told(Search(TABLE), c0=1.0, c1=2.0), {"c0": "not done", **more}
+    search.tell(pd.DataFrame({"name": rows.keys(), "reward": rows.values()}), replace=True)
+    assert (search.states["c0"], search.history["name"].tolist()) == ("not done", ["c1"])
+    assert search.notes == ["c0: not done in place of 1, a correction."]
+
+
+def test_an_interrupted_forest_raises_what_others_do():
+    policy, state = told(Search(TABLE, "forest"), **VALUES[:9])._replayed()
+    policy.outputs(state, 0)  # compiles
+    threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        all(policy.outputs(state, 0) for _ in range(10**9))
 
 
 def test_nothing_left_is_no_batch():

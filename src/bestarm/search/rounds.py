@@ -254,10 +254,14 @@ class CandidateStatus:
             if more := [name for name in count - Counter(set(count)) if name not in known]:
                 said.append(f"{listed(more)}: measured several times in the table.")
         else:
-            self._forget({name for name, _, done in rows if done})
+            back = self._taken_back(rows)
+            said += back.values()
+            self._forget({name for name, _, done in rows if done} | back.keys())
+            self.not_done |= dict.fromkeys(back)
         for name, value, done in rows:
             if not done:
-                said += [] if self.waiting[name] else [f"{name}: not waiting, so that `not done` changes nothing."]
+                there = self.waiting[name] or name in self.not_done
+                said += [] if there else [f"{name}: not waiting, so that `not done` changes nothing."]
                 self.mark_not_done([name])
                 continue
             self.add(number, name, value)
@@ -270,9 +274,17 @@ class CandidateStatus:
 
     def _forget(self, names: Iterable[str]) -> None:
         gone = set(names)
+        self.whole_batch_waits &= not gone
         self.rows = [row for row in self.rows if row[1] not in gone]
         for name in gone:
             self.values.pop(name, None)
+
+    def _taken_back(self, rows: Sequence[Row]) -> dict[str, str]:
+        """Return candidates that were measured, of which a table says that they were not done, with a sentence each."""
+        told = {name for name, _, done in rows if done}
+        gone = [name for name, _, done in rows if not done and name in self.values and name not in told]
+        before = {name: ", ".join(map(_shown, self.values[name])) for name in gone}
+        return {name: f"{name}: not done in place of {was}, a correction." for name, was in before.items()}
 
     def _is_cumulative(self, rows: Sequence[Row]) -> bool:
         """Return whether a table repeats all that was told of a candidate that does not wait, or has nothing else."""
@@ -302,18 +314,16 @@ class CandidateStatus:
             fresh[name] = left
         new = [(name, value, True) for name, values in fresh.items() for value in values]
         new += [row for row in rows if not row[2] and self.waiting[row[0]]]
-        undone = {n: None for n, _, done in rows if not done and n in self.values and n not in told}
+        undone = self._taken_back(rows)
         if not new and not undone:
             remedy = "or write tell(table, again=True) if everything was measured again with the same results"
             raise ValueError(f"these rewards were told already; ask for the next ones, {remedy}.")
-        said = [f"{counted(len(rows) - len(new) - len(undone), 'row')} told before, {len(new)} new."]
-        for name in undone:
-            said.append(f"{name}: not done in place of {', '.join(map(_shown, self.values[name]))}, a correction.")
+        said = [f"{counted(len(rows) - len(new) - len(undone), 'row')} told before, {len(new)} new.", *undone.values()]
         for name in changed:
             before, now = (", ".join(map(_shown, values)) for values in (self.values[name], told[name]))
             said.append(f"{name}: {now} in place of {before}, a correction.")
         said += [f"{name}: measured again, {counted(len(fresh[name]), 'time')} more." for name in more]
-        self.not_done |= undone
+        self.not_done |= dict.fromkeys(undone)
         return new, [*changed, *undone], said
 
     def add(self, number: int, name: str, value: float) -> None:
