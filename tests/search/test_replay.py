@@ -131,6 +131,8 @@ def test_the_command_writes_a_table_and_a_figure(tmp_path, capsys):
         (["--rounds", "0"], "rounds must be a whole number of at least 1, got 0"),
         (["--hit", "1e9"], "no gene is a hit at 1e+09"),
         (["--aim", "low", "--hit", "-1e9"], "no gene is a hit at -1e+09"),
+        (["--hit", "nan"], "--hit must be a finite number, got nan"),
+        (["--seed", "-1"], "seed must be a whole number of at least 0, got -1"),
     ],
 )
 def test_what_a_replay_refuses(arguments, words, tmp_path, capsys):

@@ -30,8 +30,6 @@ def run_suggest(given: argparse.Namespace) -> int:
     """Suggest a batch, or check the log; return 0, or 1 where the check finds a difference."""
     free = [well for well in given.keep_free.split(",") if well.strip()]
     wells_of(given.plate, free)
-    if given.hit is not None and not math.isfinite(given.hit):
-        raise ValueError(f"--hit must be a finite number, got {given.hit}; leave it out for the best 5% measured.")
     settings = parsed_settings(given.set, given.policy is not None)
     choice = Choice(SCREEN_POLICY if given.policy is None else given.policy, settings, not given.no_scale)
     _refuse_two_hits(given.hit, [choice], given.aim)
@@ -54,6 +52,7 @@ def run_suggest(given: argparse.Namespace) -> int:
             print(f"note: {line}")
         if given.check:
             return _check(rounds, candidates, phenotypes)
+        refuse_lost(rounds, phenotypes)
         waits = [gene for gene in rounds[-1].names if gene not in phenotypes] if rounds else []
         earlier = [gene for gene in rounds[-1].pending if gene not in phenotypes] if rounds else []
         if earlier and not waits and not given.pending and not given.withdraw:
@@ -61,7 +60,6 @@ def run_suggest(given: argparse.Namespace) -> int:
             raise ValueError(f"of earlier rounds {listed(earlier)} still being measured, as --pending said; {remedy}.")
         set_aside = None
         if given.withdraw:
-            refuse_lost(rounds, phenotypes)
             if not waits and not earlier:
                 raise ValueError("no batch waits that could be withdrawn: none was suggested, or results are there.")
             if waits and len(waits) == len(rounds[-1].names):
@@ -118,7 +116,9 @@ def run_suggest(given: argparse.Namespace) -> int:
 
 
 def _refuse_two_hits(hit: float | None, choices: list[Choice], aim: str) -> None:
-    """Refuse two words on what a hit is, and a threshold where what is maximised is not the phenotype."""
+    """Refuse two words on what a hit is, no number, and a threshold where what is maximised is not the phenotype."""
+    if hit is not None and not math.isfinite(hit):
+        raise ValueError(f"--hit must be a finite number, got {hit}; leave it out for a share of the best, such as 5%.")
     said = [name for choice in choices for name in ("share", "threshold") if name in choice.settings]
     if hit is not None and said:
         raise ValueError(f"--hit and --set {said[0]} both say what a hit is; give one of them.")

@@ -109,6 +109,7 @@ def replay(
     check_whole("batch", batch, 1)
     check_whole("rounds", rounds, 1)
     check_whole("runs", runs, 2)
+    check_whole("seed", seed, 0)
     rounds = min(rounds, -(-len(rewards) // batch))
     frames = []
     for name, choice in named_choices(choices).items():
