@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refuses
 from scipy.stats import hypergeom
 from titles import titled
 
@@ -80,26 +81,42 @@ def run(**parameters):
     return space["search"]
 
 
-def test_two_weeks_of_a_laboratory(tmp_path):
+def test_two_weeks_of_a_laboratory(tmp_path, capsys):
     own = {"candidates": str(POOL / "candidates.csv"), "laboratory": "", "folder": str(tmp_path), "batch": 6}
     run(**own)
-    batch = pd.read_csv(tmp_path / "batch.csv")
+    file = tmp_path / "batch_001.csv"
+    batch = pd.read_csv(file)
     assert len(batch) == 6
     assert "They come with the first result." in (tmp_path / "campaign.html").read_text(encoding="utf-8")
     batch["reward"] = [*map(str, YIELDS[batch["name"][:4]]), "failed", ""]
-    batch.to_csv(tmp_path / "results.csv", index=False)
-    run(**own, results=str(tmp_path / "results.csv"))
+    run(**own, results=str(file))
+    assert "no row of the table has a reward" in capsys.readouterr().out
+    batch.to_csv(file, index=False)
+    filled = file.read_bytes()
+    assert len(run(**own | {"batch": 4}).rounds) == 1, "a batch that waits is shown again"
+    run(**own, results=str(file))
+    shown = (tmp_path / "batch_002.csv").read_bytes()
+    run(**own, results=str(file))
+    assert "these rewards were told already" in capsys.readouterr().out
+    assert (file.read_bytes(), (tmp_path / "batch_002.csv").read_bytes()) == (filled, shown)
+    for other, words in (({"aim": "min"}, "the aim max, got min; give max"), ({"seed": 3}, "the seed 0, got 3")):
+        refuses(lambda: run(**own | other), words)  # noqa: B023
     again = Search.load(tmp_path / "search.zip")
     assert again.states.value_counts().to_dict() == {"unmeasured": 228, "asked": 7, "measured": 4, "failed": 1}
     assert "7 candidates of" not in (tmp_path / "campaign.html").read_text(encoding="utf-8")
     assert again.check() == []
 
 
-@pytest.mark.parametrize("aim", ["max", "min"])
+@pytest.mark.parametrize("aim", ["max", "min", "both", 50.0])
 def test_the_demonstration_runs_for_aims(aim, tmp_path, capsys):
     files = {"candidates": str(POOL / "candidates.csv"), "laboratory": str(POOL / "laboratory.csv")}
-    assert len(run(**files, folder=str(tmp_path), aim=aim, rounds=1, batch=5).history) == 5
-    assert "by random batches on average" in capsys.readouterr().out
+    told = run(**files, folder=str(tmp_path), aim=aim, rounds=1, batch=5).history["reward"]
+    found = [{"max": x.max(), "min": x.min(), "both": x.max(), 50.0: abs(x - 50.0).min()}[aim] for x in (told, YIELDS)]
+    assert len(told) == 5
+    assert "by random batches on average" in (said := capsys.readouterr().out.split("measurements:")[1])
+    ours, chance, best = map(float, re.findall(r"-?\d+\.\d", said))
+    assert [ours, best] == pytest.approx(found, abs=0.051)
+    assert (chance > best) == (aim in ("min", 50.0))
 
 
 def test_the_notebook_has_its_parameters_outputs_and_short_lines():

@@ -75,8 +75,7 @@ def next_step(search: Any, known: dict[str, int]) -> str:
         return f"measure {listed(waiting)}, and tell the results (an empty cell is still to come)"
     if search.finished:
         return "none: the search has ended" if known[UNMEASURED] else "none: no candidate is left"
-    first = "tell what is known, or ask for a first batch: ask(8)"
-    return "ask for a batch: ask(8)" if search._status.means() else first
+    return f"{'ask for a' if search._status.means() else 'tell what is known, or ask for a first'} batch: ask(8)"
 
 
 def as_html(search: Any) -> str:
