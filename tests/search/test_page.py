@@ -113,7 +113,8 @@ def test_the_demonstration_runs_for_aims(aim, tmp_path, capsys):
     told = run(**files, folder=str(tmp_path), aim=aim, rounds=1, batch=5).history["reward"]
     found = [{"max": x.max(), "min": x.min(), "both": x.max(), 50.0: abs(x - 50.0).min()}[aim] for x in (told, YIELDS)]
     assert len(told) == 5
-    assert "by random batches on average" in (said := capsys.readouterr().out.split("measurements:")[1])
+    said = capsys.readouterr().out.split("measurements:")[1]
+    assert "by random batches on average" in said
     ours, chance, best = map(float, re.findall(r"-?\d+\.\d", said))
     assert [ours, best] == pytest.approx(found, abs=0.051)
     assert (chance > best) == (aim in ("min", 50.0))

@@ -9,24 +9,22 @@ References
 .. [3] Rubin. "The Bayesian Bootstrap". Annals of Statistics 1981.
 """
 
-from dataclasses import dataclass, replace
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.random import Generator
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 from scipy.special import ndtri
 
 from bestarm.interface import BoolArray, FloatArray, IntArray
-from bestarm.models.forest import forest_predictions, grow
 from bestarm.models.smooth_gp import UNIFORM, Posterior, _squares
 from bestarm.policies import model_batches
 from bestarm.policies.model_batches import MOST_KNOWN, ModelBatches, ModelState
 from bestarm.streams import uniform
 
 _EQUAL = 4e-15  # relative deviation that is rounding alone
-_LEAST_ERROR, _LARGEST_ERROR = 1e-9, 1e75  # in deviations; the squares of these are numbers
 _LEARN_FROM_SOME = ("gp", "hits")  # policies that learn from some of very many measurements
 _EXACT = 2000  # points whose covariance is factored; of more, functions are drawn by random Fourier features
 _ALIKE = 64  # measurements with similar predictions, by whose errors draws are calibrated
@@ -72,9 +70,8 @@ def learned_from(features: FloatArray, rewards: FloatArray, most: int = MOST_KNO
 
 
 def _in_units(errors: FloatArray, spread: float) -> FloatArray:
-    """Return standard errors in units of a deviation, what is neither 0 nor NaN within limits."""
-    with np.errstate(over="ignore"):
-        return np.where(errors > 0.0, np.clip(errors / spread, _LEAST_ERROR, _LARGEST_ERROR), errors)
+    """Return standard errors in units of a deviation, those above 0 within limits, whose squares are numbers."""
+    return np.where(errors > 0.0, np.clip(errors / spread, 1e-9, 1e75), errors)
 
 
 class _AnySize(ModelBatches):
@@ -105,8 +102,7 @@ class PoolGaussian(_AnySize, model_batches.GaussianBatches):
             variances = _in_units(errors[arms, 0], spread) ** 2
             weights, own = 1.0 / (variances + np.mean(variances[variances > 0.0])), mean + spread * rewards
             mean = float(np.average(own, weights=weights))
-            off = np.sqrt(np.average(((own - mean) / spread) ** 2, weights=weights))
-            spread = float(spread_or_unit(spread * off, mean))
+            spread = float(spread_or_unit(np.sqrt(np.average((own - mean) ** 2, weights=weights)), mean))
             rewards = (own - mean) / spread
         if len(arms) > MOST_KNOWN:
             kept = learned_from(state.features[arms], rewards)
@@ -174,20 +170,9 @@ class PoolForest(_AnySize, model_batches.ForestBatches):
     """`ForestBatches` for rewards of any size."""
 
     def outputs(self, state: ModelState, r: int) -> tuple[FloatArray, FloatArray]:
-        """Return what `ForestBatches.outputs` does, by one compiled function."""
-        arms, y, _, _ = self.known(state, r)
-        at = f"{state.streams.instance} {state.replications[r]} {state.round}"
-        key = replace(state.streams, instance=at).key(f"trees of {self.label}")
-        tried = -(-state.features.shape[1] // 3)
-        found = np.empty((2, len(state.features)))
-        _forest(key, state.features[arms], y, self.trees, tried, self.least, state.features, found)
-        return found[0], found[1]
-
-
-@njit(cache=True)
-def _forest(key: Any, known: Any, y: Any, n_trees: int, n_tried: int, least: int, x: Any, found: Any) -> None:
-    """Write mean and deviation: what compiled code returns has a class to be unpickled, where Ctrl-C does harm."""
-    found[0], found[1] = forest_predictions(grow(key, known, y, n_trees, n_tried, least), x)
+        """Return the same from a thread, in which Ctrl-C cannot end compiled code in the middle of its return."""
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(super().outputs, state, r).result()
 
 
 @dataclass(frozen=True)

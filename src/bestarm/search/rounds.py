@@ -282,9 +282,8 @@ class CandidateStatus:
     def _taken_back(self, rows: Sequence[Row]) -> dict[str, str]:
         """Return candidates that were measured, of which a table says that they were not done, with a sentence each."""
         told = {name for name, _, done in rows if done}
-        gone = [name for name, _, done in rows if not done and name in self.values and name not in told]
-        before = {name: ", ".join(map(_shown, self.values[name])) for name in gone}
-        return {name: f"{name}: not done in place of {was}, a correction." for name, was in before.items()}
+        gone = [n for n, _, done in rows if not done and n in self.values and n not in told]
+        return {n: f"{n}: not done in place of {', '.join(map(_shown, self.values[n]))}, a correction." for n in gone}
 
     def _is_cumulative(self, rows: Sequence[Row]) -> bool:
         """Return whether a table repeats all that was told of a candidate that does not wait, or has nothing else."""

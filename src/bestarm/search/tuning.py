@@ -41,8 +41,8 @@ class BatchSearchCV(RandomizedSearchCV):
     n_iter, batch_size : int, default 30 and 5
         Trials, and those of a batch.
     n_candidates : int, optional
-        Settings that are drawn, of which ``n_iter`` are tried; by default ten times as many, and at least 300. Where
-        there are no more than ``n_iter``, all are tried and no policy chooses, which a warning says.
+        Settings that are drawn, by default ten times ``n_iter`` and at least 300, of which ``n_iter`` are tried. Where
+        there are no more than ``n_iter``, all are, which a warning says.
     policy : str or policy, optional
         See `bestarm.Search`; by default its own.
     random_state : int, RandomState instance or None, default None
@@ -108,8 +108,8 @@ class BatchSearchCV(RandomizedSearchCV):
         seed = int(random.randint(2**31 - 1))
         self.search_ = None
         if (n := len(self.candidates_)) <= self.n_iter:
-            rule = f"all {n} settings are tried, and no policy chooses, since n_iter is {self.n_iter}"
-            warnings.warn(f"{rule}; take a smaller n_iter, or more settings or n_candidates.", stacklevel=2)
+            rule = f"no policy chooses, since n_iter is {self.n_iter}; make it smaller, or draw more"
+            warnings.warn(f"all {n} settings are tried, and {rule}.", stacklevel=2)
             evaluate_candidates(self.candidates_, more_results={"batch": [1] * n})
             return
         self.search_ = search = Search(as_table(self.candidates_), self.policy, seed=seed)
@@ -133,8 +133,7 @@ class BatchSearchCV(RandomizedSearchCV):
                 warnings.warn(f"no fit of batch {number} succeeded; cv_results_ has none of it.", FitFailedWarning, 2)
                 scores = np.full(len(settings), float(self.error_score))
             power = _power(scores) if power is None else power
-            with np.errstate(over="ignore"):
-                scores = np.ldexp(scores, -(power or 0))
+            scores = np.ldexp(scores, -(power or 0))
             scores[np.abs(scores) < 1.0 / LARGEST_REWARD] = 0.0  # beside the others; a table of such is refused
             search.tell(batch.assign(reward=[float(s) if abs(s) <= LARGEST_REWARD else "failed" for s in scores]))
             tried += len(settings)
