@@ -600,8 +600,8 @@ class Search:
     def report(self, path: str | Path, *, refits: int | None = None) -> None:
         """Write one HTML page that needs no network: state, next batch with its reasons, plots, log, tables.
 
-        The file ends in ``.html`` and is replaced if it is there; ``refits`` is that of `plot`. It takes the extra
-        ``bestarm[plot]``, and raises what `plot` and `save` raise; before the first result the page has no plots.
+        The file ends in ``.html`` and is replaced, unless it is a saved search; ``refits`` is that of `plot`. It takes
+        the extra ``bestarm[plot]``, and raises what `plot` and `save` raise; before the first result it has no plots.
         """
         from bestarm.search import report
 
