@@ -176,7 +176,6 @@ def next_round(
     Phenotypes are means as of today, NaN where every well failed. What the last round asked for and is neither measured
     nor pending was not done. A hit is by default one of the best 5% measured.
     """
-    refuse_lost(rounds, phenotypes)
     known = {gene: (value,) for gene, value in phenotypes.items()}
     search = Search(candidates, plan.choice, aim=plan.aim, seed=plan.seed, components=plan.components)
     search.resume(rounds, known, pending, withdrawn)

@@ -14,7 +14,6 @@ from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import ParameterGrid, ParameterSampler, RandomizedSearchCV
 from sklearn.utils import check_random_state
 
-from bestarm.interface import FloatArray
 from bestarm.models.finite_gp import LARGEST_REWARD
 from bestarm.search.search import Search
 from bestarm.settings import LARGEST_FEATURE, check_whole
@@ -55,7 +54,7 @@ class BatchSearchCV(RandomizedSearchCV):
     ----------
     search_ : Search
         The search with its log: ``search_.predict()`` has every setting drawn; None where all were tried. Candidate
-        ``"7"`` is ``candidates_[7]``. Scores that are all tiny or huge are divided there by a power of two.
+        ``"7"`` is ``candidates_[7]``.
     candidates_ : list of dict
         The settings drawn.
     cv_results_, best_estimator_, best_params_, best_score_, best_index_, scorer_, n_splits_, refit_time_, classes_
@@ -113,8 +112,7 @@ class BatchSearchCV(RandomizedSearchCV):
             evaluate_candidates(self.candidates_, more_results={"batch": [1] * n})
             return
         self.search_ = search = Search(as_table(self.candidates_), self.policy, seed=seed)
-        tried, number, power = 0, 0, None
-        splits: list[Any] = []
+        tried, number, splits = 0, 0, list[Any]()
 
         def split(*data: Any, **more: Any) -> list[Any]:
             splits[:] = splits or self.cv.split(*data, **more)  # what shuffles would give each batch others
@@ -132,9 +130,7 @@ class BatchSearchCV(RandomizedSearchCV):
                     raise
                 warnings.warn(f"no fit of batch {number} succeeded; cv_results_ has none of it.", FitFailedWarning, 2)
                 scores = np.full(len(settings), float(self.error_score))
-            power = _power(scores) if power is None else power
-            scores = np.ldexp(scores, -(power or 0))
-            scores[np.abs(scores) < 1.0 / LARGEST_REWARD] = 0.0  # beside the others; a table of such is refused
+            scores[np.abs(scores) < 1.0 / LARGEST_REWARD] = 0.0  # a table of such alone is refused
             search.tell(batch.assign(reward=[float(s) if abs(s) <= LARGEST_REWARD else "failed" for s in scores]))
             tried += len(settings)
 
@@ -147,13 +143,6 @@ class BatchSearchCV(RandomizedSearchCV):
             got = f"got {self.refit!r}"
             raise ValueError(f"refit must name the metric that is maximised, one of {', '.join(there)}; {got}.")
         return f"mean_test_{found[0]}"
-
-
-def _power(scores: FloatArray) -> int | None:
-    """Return the power of two that scores are divided by, 0 for ordinary ones; None if all are 0 or unknown."""
-    sizes = np.abs(scores[np.isfinite(scores) & (scores != 0.0)])
-    size = max(sizes[sizes <= LARGEST_REWARD], default=max(sizes, default=0.0))  # a larger one among others failed
-    return None if size == 0.0 else 0 if 1e-75 < size <= LARGEST_REWARD else math.frexp(size)[1]
 
 
 def drawn(distributions: Any, n: int, random: Any) -> list[dict[str, Any]]:
