@@ -92,9 +92,8 @@ def xy_design(z: FloatArray, directions: FloatArray, weights: FloatArray) -> flo
     """Write the design of all arms with the smallest largest variance of a direction; return that variance.
 
     Exponentiated gradients with an adaptive step on the power mean of order 64, until the largest variance is proved to
-    be within 2% of the optimum, or 300 steps; the best design on the way. ``z`` (ndarray, shape (n, d)): all arms,
-    which span everything; ``directions`` (ndarray, shape (m, d)): v, not all zero; ``weights`` (ndarray, shape (n,)):
-    overwritten."""
+    be within 2% of the optimum, or 300 steps; the best design on the way. Arrays: ``z``, shape (n, d), all arms, which
+    span everything; ``directions``, shape (m, d), v, not all zero; ``weights``, shape (n,), overwritten."""
     n = len(z)
     current, gradient, other = np.full(n, 1.0 / n), np.empty(n), np.empty(n)
     value, least, bound = _power_mean(z, directions, current, gradient)

@@ -38,8 +38,7 @@ def subtract_products(weights: FloatArray, rows: FloatArray, found: FloatArray) 
 def check_kernel(kernel: FloatArray, k: int, n_replications: int) -> FloatArray:
     """Return kernels of shape (R, n, n), refusing what is no symmetric matrix, and a k outside 1, ..., n.
 
-    Raises ValueError for a kernel that is empty, not square, symmetric, finite and of non-negative diagonal, or such a
-    k."""
+    Raises ValueError for such a k, and a kernel that is empty or not square, symmetric, finite, of diagonal from 0."""
     kernel = np.asarray(kernel, dtype=np.float64)
     if kernel.ndim not in (2, 3) or kernel.shape[-1] != kernel.shape[-2]:
         raise ValueError(f"kernel must have shape (n, n) or (R, n, n), got {kernel.shape}.")

@@ -276,8 +276,7 @@ def related_arms(features: FloatArray) -> tuple[BoolArray, FloatArray]:
     The weight of any other arm is fixed by the pair: 1, -1 or 0. One arm alone is in no relation but at the origin.
     ``features`` (ndarray, shape (n_sets, n_arms, n_features)): sets of arms; they may be collinear. Returned are which
     arms they are, of shape (n_sets, n_arms), and coordinates of shape (n_sets, n_arms, n_coordinates): orthonormal in
-    the first columns, as many as the rank; 0 in the others, and for the other arms. Raises ValueError if a feature is
-    not finite."""
+    the first columns, as many as the rank; 0 in the others, and for the other arms. Not finite: a ValueError."""
     related, coordinates = np.zeros(features.shape[:2], dtype=np.bool_), np.zeros(features.shape)
     for s, arms in enumerate(features):
         x = orthonormal_coordinates(arms)

@@ -108,8 +108,7 @@ class GuardedState:
 class Guarded:
     """A policy whose asking and telling is checked; settings of the policy can be read here as well.
 
-    ``policy``: what searches. Raises ValueError by its methods, in one line, for what is told in the wrong order or is
-    no reward."""
+    ``policy``: what searches. Its methods raise ValueErrors of one line for what is told out of order or no reward."""
 
     policy: Any
 

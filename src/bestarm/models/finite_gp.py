@@ -334,8 +334,7 @@ class FiniteGP:
 
         NaN is an evaluation that failed: it teaches nothing, and what was hallucinated of it is forgotten. Arms that
         were conditioned on in this order cost O(n_arms) each, others O(n n_arms). Raises ValueError if there is no room
-        left, an arm does not exist, shapes differ, or a reward is infinite or above 1e150 in size; nothing is learned
-        then."""
+        left, an arm does not exist, shapes differ, a reward is infinite or above 1e150 in size: nothing is learned."""
         counts = np.ones_like(arms) if counts is None else counts
         self._check_asked(arms, counts)
         if np.shape(totals) != arms.shape:

@@ -38,8 +38,7 @@ class Evaluation(NamedTuple):
 class Candidates:
     """Settings that may be tried: arms with names.
 
-    Raises ValueError if the space is empty or holds something else, or a setting is missing or outside of its interval
-    or choice.
+    Raises ValueError if the space is empty or no space, or a setting is missing or outside of its interval or choice.
 
     Parameters
     ----------

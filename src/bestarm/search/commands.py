@@ -168,7 +168,7 @@ def _write_plate(shown: Round, campaign: Campaign, plate: int, free: list[str]) 
     rows = [{"plate": n, "well": well, "gene": s.name, "phenotype": ""} | vars(s) for (n, well), s in found]
     table = pd.DataFrame(rows).drop(columns=["name", "rank"])
     for column in ("predicted", "uncertainty", "novelty"):
-        table[column] = table[column].map(_digits)
+        table[column] = ["" if math.isnan(value) else f"{value:.3g}" for value in table[column]]
     if not (path := campaign.plate_path(shown.number)).exists():
         write_atomically(path, table.to_csv(index=False, lineterminator="\n").encode())
         return table, path
@@ -188,10 +188,6 @@ def _show(shown: Round, written: tuple[pd.DataFrame, Path]) -> None:
     if not math.isnan(shown.expected_hits):
         print(f"expected hits: {shown.expected_hits:.1f} of {len(shown.suggested)} (from {shown.hit:.3g})")
     print(f"plate map: {path}")
-
-
-def _digits(value: float) -> str:
-    return "" if math.isnan(value) else f"{value:.3g}"
 
 
 def _whole(value: float) -> str:

@@ -139,8 +139,7 @@ class Plan:
     ) -> list[Chunk]:
         """Return what the policy is told of each round and now, by the latest measurements as they are, see `reward`.
 
-        What was known when it took over is one table in the order of the candidates, each of them once unless the
-        policy `repeats`.
+        What was known when it took over is one table in the candidates' order, each once unless the policy `repeats`.
         """
         latest: dict[str, list[float]] = {name: list(values) for name, values in known_at(rounds).items()}
         latest |= {name: list(values) for name, values in revised.items()}

@@ -182,11 +182,6 @@ def _sign_of(body: str) -> str:
     return f"?{sign}" if text == body and not grouped and _GROUP.fullmatch(text) else sign
 
 
-def _value(body: str, decimal: str) -> float:
-    other = "," if decimal == "." else "."
-    return float(re.sub(rf"['’{_BLANKS}{other}]", "", body).replace(decimal, "."))
-
-
 @dataclass(frozen=True)
 class Column:
     """A column of a table by its header, and its tidy cells."""
@@ -300,14 +295,14 @@ def numbers_of(
     if len(units := column.units) > 1:
         a, b = (next(text for text, p in parsed.items() if p.around == unit) for unit in sorted(units)[:2])
         raise ValueError(f"{where}: column {label!r} has {a!r} and {b!r}, several units; give numbers of one unit.")
-    values = {text: _value(p.body, decimal) for text, p in parsed.items()}
+    marks = rf"['’{_BLANKS}{',' if decimal == '.' else '.'}]"  # of thousands
+    values = {text: float(re.sub(marks, "", p.body).replace(decimal, ".")) for text, p in parsed.items()}
     unit, named = next(iter(units)), column.named_unit
     if unit and named not in ("", unit) and _UNITS.fullmatch(unit):
         what = f"{next(iter(parsed))!r}, in another unit than its header"
         raise ValueError(f"{where}: column {label!r} has {what}; give numbers of one unit.")
     said = [f"column {label}: numbers with the unit {unit!r}, which was taken off."] if unit else []
-    other = "," if decimal == "." else "."
-    if grouped := [text for text, p in parsed.items() if re.search(rf"['’{_BLANKS}{other}]", p.body)]:
+    if grouped := [text for text, p in parsed.items() if re.search(marks, p.body)]:
         said.append(f"column {label}: {grouped[0]!r} read as {values[grouped[0]]:.10g}, with a sign of thousands.")
     said += zeros
     if taken := [t for t in dict.fromkeys(column.texts) if t and t.lower() in GAPS]:

@@ -304,7 +304,7 @@ def measurements(
     beside = [(kind, columns[i]) for i, kind in errors if header[i] not in features]
     read = _with_errors(table.where, values, beside, decimal, labels, notes, number.unit)
     used = (*features, *(header[i] for i, kind in errors if kind), "round", "pull")
-    _say_unused(table.where, others, used, labels, values, notes)
+    notes += _unused(table.where, others, used, labels, values)
     return Measurements(names, [read[i] for i in told], done, table.at(told), decimal, later, notes, number.unit)
 
 
@@ -313,15 +313,9 @@ def _names_its_rows(table: Table, candidates: set[str]) -> bool:
     return table.named and len(table.index) > 0 and set(map(label_of, table.index)) <= candidates
 
 
-def _say_unused(
-    where: str,
-    columns: Iterable[Column],
-    used: Iterable[Any],
-    names: Sequence[str],
-    values: FloatArray,
-    notes: list[str],
-    prefix: str = "",
-) -> None:
+def _unused(
+    where: str, columns: Iterable[Column], used: Iterable[Any], names: Sequence[str], values: FloatArray
+) -> list[str]:
     """Say which columns with something in them are not used, and refuse those without which a result means another."""
     folded = {str(label).strip().casefold() for label in used}
     spare = [column for column in columns if any(column.texts) and column.label.strip().casefold() not in folded]
@@ -347,8 +341,8 @@ def _say_unused(
             odd, rule = [(n, t) for n, t in said if of_one[n] > 1], "of which it has several; keep the rows of one"
         if odd:
             raise ValueError(f"{where}: {column.label!r} of {odd[0][0]} is {odd[0][1]!r}; {rule}.")
-    if labels := [column.label or "without header" for column in spare]:
-        notes.append(f"{prefix}column{'s' * (len(labels) > 1)} {listed(labels)}: not used.")
+    labels = [column.label or "without header" for column in spare]
+    return [f"column{'s' * (len(labels) > 1)} {listed(labels)}: not used."] if labels else []
 
 
 def _names_among(table: Table, others: Container[str], candidates: set[str]) -> int | None:
@@ -504,7 +498,8 @@ def read_wells(path: str | Path, columns: str, notes: list[str]) -> tuple[list[s
         notes.append(f"{path.name}: column {beside[0][1].label}: not used, since replicates are there themselves.")
         beside = []
     used = (*_PLATE_MAP, *(header[i] for i, _ in error_columns(header, wanted)))
-    _say_unused(str(path), others.values(), used, genes, np.fmax.reduce(found), notes, f"{path.name}: ")
+    said = _unused(str(path), others.values(), used, genes, np.fmax.reduce(found))
+    notes += [f"{path.name}: {sentence}" for sentence in said]
     pairs = zip(found, read, strict=True)
     told = [_with_errors(str(path), values, beside, decimal, genes, notes, column.unit) for values, column in pairs]
     return [genes[row] for row in tried], [[column[row] for column in told] for row in tried], to_come

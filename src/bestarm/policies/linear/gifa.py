@@ -69,8 +69,7 @@ class Gifa:
     by_gap_index : bool
         J(t): the m arms with the smallest m-th largest gap index (UGapE), else the m largest means (LUCB).
     challenged_by_mth : bool
-        b(t): maximise the m-th largest gap index over all other arms (LinGIFA), else the largest gap index over arms
-        outside J.
+        b(t): maximise the m-th largest gap index over all other arms (LinGIFA), else the largest one outside J.
     selection : {"largest_variance", "both", "greedy", "optimised"}
         Which arm to pull to tell b from c; "optimised" follows the solution of Eq. 1.
     stop : {"lucb", "ugape"}

@@ -2,8 +2,7 @@ r"""Top-two Thompson sampling with a fixed budget, for means that are nearly lin
 
 Rewards are in units of the noise's standard deviation. Given the variance :math:`\tau^2` of the own effects, the mean
 of n rewards of an arm is :math:`x^\top\theta` with noise of variance :math:`\tau^2+1/n`, so its weight is
-:math:`w=n/(1+n\tau^2)`. The covariance of the arms' linear parts is kept as :math:`ZZ^\top`, their means as
-:math:`\ell`.
+:math:`w=n/(1+n\tau^2)`. The arms' linear parts have covariance :math:`ZZ^\top` and means :math:`\ell`.
 
 References
 ----------
@@ -240,8 +239,7 @@ class TopTwo:
     After the least known arms, one pull for each dimension, a round draws the means from the posterior, with 0.7 of
     its standard deviations, and the best of them is the leader J ([1]_). Its challenger c is the arm most likely better
     than it, of smallest :math:`\max(\mu_J-\mu_c,0)^2/\operatorname{Var}(m_J-m_c)` ([2]_). Pulled is the arm, be it
-    another one, that lessens :math:`\operatorname{Var}(m_J-m_c)` most ([3]_). Recommended is the arm with the largest
-    posterior mean.
+    another one, that lessens :math:`\operatorname{Var}(m_J-m_c)` most ([3]_). Recommended: the largest posterior mean.
 
     *Deviations*: [1]_ and [2]_ have independent arms, draw with whole standard deviations and pull one of the two; the
     posterior of [3]_ has neither drawn variances nor own effects. A pull costs O(K d), a fit O(K d² + d³), d at most K.
