@@ -5,11 +5,11 @@ import pytest
 from bestarm_lab.paths import ROOT
 
 CEILINGS = {  # lines of Python, or of YAML
-    "src/bestarm/**/*.py": 24_485,
-    "src/bestarm_lab/**/*.py": 9_060,
-    "src/bestarm_objectives/**/*.py": 2730,
-    "src/bestarm_plain/**/*.py": 1940,
-    "src/bestarm_studies/**/*.py": 18_785,
+    "src/bestarm/**/*.py": 24_620,
+    "src/bestarm_lab/**/*.py": 9_024,
+    "src/bestarm_objectives/**/*.py": 2714,
+    "src/bestarm_plain/**/*.py": 1931,
+    "src/bestarm_studies/**/*.py": 18_711,
     "tests/**/*.py": 34_500,
     "src/bestarm_studies/**/*.yaml": 7050,
 }

@@ -121,7 +121,10 @@ def test_names_and_numbers_of_rows_in_other_columns(tmp_path):
         "column Barcode: taken for a feature; leave it out if it numbers rows or plates.",
     )
     (tmp_path / "r.csv").write_text("name,reward\nD-1,1\n")
-    refuses(lambda: search.tell(tmp_path / "r.csv", unknown="ignore"), "no row is of a candidate: D-1; call the column")
+    refuses(
+        lambda: search.tell(tmp_path / "r.csv", unknown="ignore"),
+        "no row is of a candidate .D-1.; call their column `name`",
+    )
 
 
 def test_names_that_became_numbers_in_a_file(tmp_path):

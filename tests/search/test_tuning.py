@@ -161,7 +161,7 @@ def test_settings_as_candidates():
     assert as_table([{"n": 1}, {"n": 99}])["param_n"].tolist() == [1.0, 99.0]
     assert len(drawn({"n": randint(0, 5)}, 100, np.random.RandomState(0))) == 5
     assert len(tuned(n_iter=31, batch_size=31, policy="random").candidates_) == 310
-    with pytest.warns(UserWarning, match="all 2 settings are tried, and no policy chooses, since n_iter is 30"):
+    with pytest.warns(UserWarning, match="all 2 settings are tried, no policy chooses; make n_iter .30. smaller"):
         few = BatchSearchCV(Hill(), {"a": [0.0, 1.0]}, cv=2).fit(X, Y)
     assert few.search_ is None
     assert few.best_params_ == {"a": 1.0}

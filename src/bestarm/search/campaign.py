@@ -120,8 +120,7 @@ class Campaign:
         """Write the candidates, whole or not at all, unless they are there."""
         if (kept := self.candidates()) is None or kept.names != candidates.names:
             meta, numbers = candidate_parts(candidates)
-            parts = {_META: json.dumps(meta).encode(), NUMBERS: numbers}
-            write_atomically(self.candidates_path, archive_of(parts))
+            write_atomically(self.candidates_path, archive_of({_META: json.dumps(meta).encode(), NUMBERS: numbers}))
 
     def search(self) -> Search:
         """Return the campaign as its last round knew it, whose batch waits."""

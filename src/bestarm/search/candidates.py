@@ -431,8 +431,7 @@ def _typed(
     """Return features as numbers (float64, NaN a gap) or words (object, None a gap), units, and what was done."""
     columns = [(source.header[i], source.columns[i]) for i in roles.features]
     if odd := [label for label in words if label not in dict(columns)]:
-        there = listed([*dict(columns)])
-        raise ValueError(f"there is no feature {odd[0]!r} to be taken as words; there are: {there}.")
+        raise ValueError(f"there is no feature {odd[0]!r} to be taken as words; there are: {listed([*dict(columns)])}.")
     read: dict[str, Any] = {}
     for label, cells in columns:
         plain = None if isinstance(cells, list) else _plain_numbers(cells)

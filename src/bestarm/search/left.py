@@ -123,8 +123,7 @@ def _computed(search: Any, hits: Any, draws: int) -> Left:
         k = min(max(1, math.ceil((share_of(hits, len(names)) or 0.0) * n - 1e-9)), n)
         every = np.hstack([values, np.broadcast_to(measured, (len(values), len(measured)))])
         threshold = np.partition(every, -k, axis=1)[:, -k][:, None]
-        tied = ((every >= threshold).sum(axis=1) > k).any()
-        what = f"{'as good as' if tied else 'one of'} the best {k} of {n}"
+        what = f"{'as good as' if ((every >= threshold).sum(axis=1) > k).any() else 'one of'} the best {k} of {n}"
     left, found = (values >= threshold).sum(axis=1), (measured >= threshold).sum(axis=1)
     low, high = np.quantile(left, [0.05, 0.95], method="inverted_cdf")
     return Left(float(left.mean()), float(low), float(high), float(found.mean()), best, what)

@@ -359,8 +359,7 @@ class Search:
             rows = [row for row in every if row[0] in self._candidates.place]
             ignored = [name for name in told.names if name not in self._candidates.place]
             if told.names and not rows:
-                wrong = f"no row is of a candidate: {listed(told.names)}"
-                raise ValueError(f"{wrong}; call the column with their names `name`, or leave this table out.")
+                raise ValueError(f"no row is of a candidate ({listed(told.names)}); call their column `name`.")
             self._check_errors(value for _, value, _ in rows)
             before = bool(self._some_learned(known=True))
             status = self._status.copy()  # so that all of the table is learned, or nothing
@@ -411,8 +410,7 @@ class Search:
                 made = Candidates.of(more, names)
             else:
                 words = [column for column in table.header if column in known]
-                own = self._candidates.table.columns
-                made = Candidates.of_table(table, notes, names, words=words, features=list(own))
+                made = Candidates.of_table(table, notes, names, words=words, features=[*self._candidates.table])
             self._candidates = self._candidates.joined(made)
             self._views, self._status.whole_batch_waits = {}, False
 

@@ -51,8 +51,7 @@ def save_search(search: Any, path: str | Path, overwrite: bool) -> None:
         if before is not None and not overwrite and hashlib.sha256(before).digest() not in known:
             if held == own:
                 what = f"was saved by somebody else since this search was loaded or saved (it is number {generation})"
-                remedy = "load it, tell it what is new here, or save under another name"
-                raise ValueError(f"{path} {what}; {remedy}.")
+                raise ValueError(f"{path} {what}; load it, tell it what is new here, or save under another name.")
             if has:
                 raise ValueError(f"{path} holds {has}; choose another name, or write save(path, overwrite=True).")
         generation = 1 + max(generation if held == own else 0, search._saved.get("generation", 0))

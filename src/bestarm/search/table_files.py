@@ -244,8 +244,7 @@ def _rectangle(path: Path, rows: _Rows, skipped: int, notes: list[str], separato
         inside = [part for part in parts if "\n" in part]
         if inside and inside[0].count(separator or "\0") == inside[0].count("\n") * (len(head) - 1) > 0:
             what = f"a quotation mark that opens above takes whole rows into one cell, {inside[0][:20]!r}"
-            remedy = "delete it, or write it twice within quotes"
-            raise ValueError(f"{path}, line {line + skipped}: {what}; {remedy}.")
+            raise ValueError(f"{path}, line {line + skipped}: {what}; delete it, or write it twice within quotes.")
     columns = [list(column) for column in zip(*(parts for _, parts in body), strict=True)] or [[] for _ in head]
     lines = [line + skipped for line, _ in body]
     if len(lines) > 2 and _are_units(columns):
@@ -423,8 +422,7 @@ def _refuse_dates_beside(where: str, cells: Sequence[Any]) -> None:
     """Refuse dates and times among other cells, as a spreadsheet makes of names such as MARCH1, and of ratios."""
     dates = [cell for cell in cells if isinstance(cell.value, date | time)]
     others = [str(cell.value).strip() for cell in cells if not isinstance(cell.value, date | time)] if dates else []
-    others = [t for t in others if t.lower() not in _NOTHING and not re.match(r"\d+([./-])\d+\1\d", t)]
-    if others:
+    if others := [t for t in others if t.lower() not in _NOTHING and not re.match(r"\d+([./-])\d+\1\d", t)]:
         what = f"{dates[0].coordinate} is a date, {_text(dates[0])}, in a column that has {others[0]!r}"
         raise ValueError(f"{where}: {what}; write it as a text, or delete it.")
 

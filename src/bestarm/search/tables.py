@@ -319,10 +319,9 @@ def _unused(
     """Say which columns with something in them are not used, and refuse those without which a result means another."""
     folded = {str(label).strip().casefold() for label in used}
     spare = [column for column in columns if any(column.texts) and column.label.strip().casefold() not in folded]
-    measured = np.flatnonzero(~np.isnan(values)).tolist()
     for column in spare:
-        word, cells = column.label.strip().casefold(), [(names[i], column.texts[i]) for i in measured]
-        said = dict.fromkeys((name, text) for name, text in cells if text)
+        word, rows = column.label.strip().casefold(), zip(names, column.texts, values, strict=True)
+        said = dict.fromkeys((name, text) for name, text, value in rows if text and value == value)
         of_one = Counter(name for name, _ in said)
         odd, rule = [(n, t) for n, t in said if t.lower() in (*FAILED, *NOT_DONE)], "write so in place of the result"
         if said and {text for _, text in said} <= _RELATIONS:
@@ -335,7 +334,7 @@ def _unused(
                 [(n, t) for n, t in said if t.lower() in _YES],
                 "leave such rows out, or write failed as the result",
             )
-        elif _UNIT_NAMES.fullmatch(word) and len({plain_unit(text) for _, text in cells if text}) > 1:
+        elif _UNIT_NAMES.fullmatch(word) and len({plain_unit(text) for _, text in said}) > 1:
             odd, rule = list(said)[-1:], "other results have another unit; give all in one"
         elif word in _QUANTITIES:
             odd, rule = [(n, t) for n, t in said if of_one[n] > 1], "of which it has several; keep the rows of one"

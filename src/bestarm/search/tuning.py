@@ -107,8 +107,8 @@ class BatchSearchCV(RandomizedSearchCV):
         seed = int(random.randint(2**31 - 1))
         self.search_ = None
         if (n := len(self.candidates_)) <= self.n_iter:
-            rule = f"no policy chooses, since n_iter is {self.n_iter}; make it smaller, or draw more"
-            warnings.warn(f"all {n} settings are tried, and {rule}.", stacklevel=2)
+            said = f"all {n} settings are tried, no policy chooses; make n_iter ({self.n_iter}) smaller."
+            warnings.warn(said, stacklevel=2)
             evaluate_candidates(self.candidates_, more_results={"batch": [1] * n})
             return
         self.search_ = search = Search(as_table(self.candidates_), self.policy, seed=seed)

@@ -283,8 +283,7 @@ def shares(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     for study, table in tables.items():
         theirs = table[(table["ours"].fillna("") == "") & table["comparisons"].notna()]
         for convention, mine in theirs.groupby("convention", sort=False):
-            on_average = mine["on_average"].fillna(mine["verdict"])
-            for by, words in (("count", mine["verdict"]), ("average", on_average)):
+            for by, words in {"count": mine["verdict"], "average": mine["on_average"].fillna(mine["verdict"])}.items():
                 part = words.map(STATES).fillna("open").value_counts(normalize=True)
                 about = {"study": study, "convention": convention, "by": by, "claims": len(mine)}
                 lines.append(about | {state: float(part.get(state, 0.0)) for state in COLOURS})

@@ -14,23 +14,16 @@ from bestarm_lab.claims.verdicts import Decision
 from bestarm_lab.datasets.registry import DataUnavailable
 from bestarm_lab.figures.figures import line_panels
 from bestarm_lab.figures.values import as_values, summarise
+from bestarm_studies.oae.theory import linear_runs
 from bestarm_studies.oae.theory.eluder_dimension import eluder_bounds
-from bestarm_studies.oae.theory.linear_runs import (
-    ORDER,
-    ROUNDING,
-    CloneArms,
-    Law,
-    SphereArms,
-    observed_run,
-    replication_blocks,
-    resampled_means,
-    rows_as_written,
-    rows_in_parallel,
-)
 
 
-def _instance(name: str, n_arms: int, d: int, batch: int, seed: int) -> Law:
-    return SphereArms(n_arms, d, seed=seed) if name == "sphere" else CloneArms(d, 4 * batch, seed=seed)
+def _instance(name: str, n_arms: int, d: int, batch: int, seed: int) -> linear_runs.Law:
+    return (
+        linear_runs.SphereArms(n_arms, d, seed=seed)
+        if name == "sphere"
+        else linear_runs.CloneArms(d, 4 * batch, seed=seed)
+    )
 
 
 def _burn_in_block(
@@ -46,7 +39,7 @@ def _burn_in_block(
 ) -> pd.DataFrame:
     law = _instance(instance, n_arms, d, batch, seed)
     policy = search(label=label, batch=batch, rounds=2 * d)
-    observer, _ = observed_run(policy, law, rows, seed, epsilons=epsilons)
+    observer, _ = linear_runs.observed_run(policy, law, rows, seed, epsilons=epsilons)
     regret, known = observer.table("regret"), observer.table("known")
     needed = np.where(np.isnan(known[0]), np.nan, (known == 0.0).sum(axis=0))  # rounds begun without full knowledge
     found = {
@@ -66,7 +59,7 @@ def _burn_in_block(
 def _eluder_block(
     instance: str, n_arms: int, d: int, batches: Sequence[int], epsilons: Sequence[float], rows: IntArray, seed: int
 ) -> pd.DataFrame:
-    bounds: dict[Law, IntArray] = {}  # random arms are the same for every size of a batch
+    bounds: dict[linear_runs.Law, IntArray] = {}  # random arms are the same for every size of a batch
     frames = []
     for batch in batches:
         law = _instance(instance, n_arms, d, batch, seed)
@@ -101,9 +94,9 @@ def burn_in_rows(
         for label, search in series.items()
         for d in grid["dimensions"]
         for batch in grid["batches"]
-        for rows in replication_blocks(replications)
+        for rows in linear_runs.replication_blocks(replications)
     ]
-    found = rows_in_parallel(_burn_in_block, jobs, workers)
+    found = linear_runs.rows_in_parallel(_burn_in_block, jobs, workers)
     if not epsilons:
         return found
     arms = [
@@ -112,7 +105,7 @@ def burn_in_rows(
         for d in grid["dimensions"]
         for rows in np.array_split(np.arange(replications), min(4, replications))
     ]
-    bounds = rows_in_parallel(_eluder_block, arms, workers).drop(columns=["convention", "data"])
+    bounds = linear_runs.rows_in_parallel(_eluder_block, arms, workers).drop(columns=["convention", "data"])
     return found.merge(
         bounds, how="left", on=["instance", "n_features", "batch", "replication"], validate="many_to_one"
     )
@@ -123,7 +116,7 @@ def slopes(rows: pd.DataFrame, factors: Sequence[str], value: str = "regret") ->
     bootstraps. ``factors`` are columns that make the cells; those with one value get no slope, and cells with a mean
     ``value`` that is not positive are left out. Each cell has the same replications."""
     varied = [f for f in factors if rows[f].nunique() > 1]
-    cells, means = resampled_means(rows, varied, value)
+    cells, means = linear_runs.resampled_means(rows, varied, value)
     kept = means[0] > 0.0
     design = np.column_stack([np.ones(int(kept.sum())), np.log(cells.loc[kept, varied].to_numpy(dtype=np.float64))])
     found = np.linalg.pinv(design)[1:] @ np.log(np.maximum(means[:, kept], 1e-12)).T
@@ -140,7 +133,7 @@ def linear_burn_in(test: Test, tables: Rows) -> Decision:
     """Check that regret without misspecification is flat in the end and grows at most like d and like b.
     Flat: the last quarter of the rounds has at most the share ``late`` of it. The exponents may exceed 1 by ``slack``.
     With ``attained`` they may not fall short of it by more, either."""
-    rows = rows_as_written(test, tables)
+    rows = linear_runs.rows_as_written(test, tables)
     rows = rows[rows["instance"] == test["instance"]]
     mine = rows[rows["series"] == test["series"]]
     found, late = slopes(mine, ["n_features", "batch"]), mine["late_regret"].sum() / mine["regret"].sum()
@@ -177,7 +170,7 @@ def wide_arms(test: Test, tables: Rows) -> Decision:
     r"""Check that in no run more than a constant times b times the eluder dimension arms have a large width.
     Large: the plausible functions differ by more than :math:`\epsilon` when the arm is pulled (Proposition D.4 with
     :math:`\gamma_t=0`). The dimension is replaced by its lower bound, which makes the statement no weaker."""
-    found = wide_counts(rows_as_written(test, tables))
+    found = wide_counts(linear_runs.rows_as_written(test, tables))
     broken = found[found["wide"] > test["constant"] * found["batch"] * found["low"]]
     worst = found.sort_values("ratio", kind="stable", na_position="first").iloc[-1]
     dimensions = (found["low"] / found["n_features"]).groupby(found["instance"], sort=False)
@@ -191,7 +184,7 @@ def wide_arms(test: Test, tables: Rows) -> Decision:
 def batch_factor(test: Test, tables: Rows) -> Decision:
     """Check that on clones vanilla OAE's regret grows like b and that of batches that spread out does not.
     Only cells with b at most d count: a larger batch cannot consist of new directions."""
-    rows = rows_as_written(test, tables)
+    rows = linear_runs.rows_as_written(test, tables)
     rows = rows[(rows["instance"] == test["instance"]) & (rows["batch"] <= rows["n_features"])]
     rows = rows[rows["n_features"].isin(test.get("n_features", rows["n_features"].unique()))]
     holds, texts = True, []
@@ -249,7 +242,7 @@ def regret_figure(values: pd.DataFrame, panels: list[str], *, title: str, settin
     """Return regret against the size of a batch, both logarithmic, a panel for each instance and dimension."""
     return line_panels(
         values,
-        ORDER,
+        linear_runs.ORDER,
         title=title,
         setting=setting,
         statistic="regret",
@@ -264,11 +257,11 @@ def regret_figure(values: pd.DataFrame, panels: list[str], *, title: str, settin
 def _misspecified_block(
     omega: float, n_arms: int, d: int, batch: int, rounds: Sequence[int], starts: int, rows: IntArray, seed: int
 ) -> pd.DataFrame:
-    law = SphereArms(n_arms, d, omega, seed)
+    law = linear_runs.SphereArms(n_arms, d, omega, seed)
     policy = EllipsoidOae("OAE", batch, max(rounds), omega=omega, starts=starts)
-    observer, _ = observed_run(policy, law, rows, seed)
+    observer, _ = linear_runs.observed_run(policy, law, rows, seed)
     regret = observer.table("regret").cumsum(axis=0)
-    missing = observer.table("best")[1:] - batch * omega - observer.table("hope")[1:] > ROUNDING
+    missing = observer.table("best")[1:] - batch * omega - observer.table("hope")[1:] > linear_runs.ROUNDING
     frames = [
         pd.DataFrame(
             {
@@ -307,9 +300,9 @@ def misspecified_rows(
         for omega in omegas
         for d in dimensions
         for batch in batches
-        for rows in replication_blocks(replications)
+        for rows in linear_runs.replication_blocks(replications)
     ]
-    return rows_in_parallel(_misspecified_block, jobs, workers)
+    return linear_runs.rows_in_parallel(_misspecified_block, jobs, workers)
 
 
 def misspecification_rates(rows: pd.DataFrame) -> pd.DataFrame:
@@ -323,7 +316,7 @@ def misspecification_rates(rows: pd.DataFrame) -> pd.DataFrame:
     base = growth[growth["omega"] == 0.0].set_index(cell)["growth"]
     mine = growth[growth["omega"] > 0.0].copy()
     mine["rate"] = mine["growth"] - base.loc[pd.MultiIndex.from_frame(mine[cell])].to_numpy()
-    cells, means = resampled_means(mine, ["omega", "n_features", "batch"], "rate")
+    cells, means = linear_runs.resampled_means(mine, ["omega", "n_features", "batch"], "rate")
     low, high = np.quantile(means[1:], [0.025, 0.975], axis=0)
     unit = cells["omega"] * cells["batch"] * np.sqrt(cells["n_features"])
     return cells.assign(rate=means[0], low=low, high=high, ratio=means[0] / unit, ratio_high=high / unit)
@@ -333,7 +326,7 @@ def misspecification(test: Test, tables: Rows) -> Decision:
     r"""Check that regret grows a round by at most a constant times :math:`\omega b\sqrt d`, or in proportion to it.
     With ``proportional`` the exponent of :math:`\omega` has to be 1 up to ``slack``; otherwise the ratio has to be at
     most ``ratio``, which is all that the theorem says."""
-    rates = misspecification_rates(rows_as_written(test, tables))
+    rates = misspecification_rates(linear_runs.rows_as_written(test, tables))
     cells = [mine for _, mine in rates[rates["rate"] > 0.0].groupby(["n_features", "batch"]) if len(mine) > 1]
     exponents = [float(np.polyfit(np.log(mine["omega"]), np.log(mine["rate"]), 1)[0]) for mine in cells]
     worst = rates.sort_values("ratio_high").iloc[-1]

@@ -13,14 +13,7 @@ from bestarm.streams import Streams
 from bestarm_lab.claims.cells import Rows, Test
 from bestarm_lab.claims.verdicts import Decision
 from bestarm_lab.figures.values import summarise
-from bestarm_studies.oae.theory.linear_runs import (
-    ROUNDING,
-    SphereArms,
-    observed_run,
-    replication_blocks,
-    rows_as_written,
-    rows_in_parallel,
-)
+from bestarm_studies.oae.theory import linear_runs
 
 
 def bonuses(x: FloatArray, queried: IntArray, optimism: float) -> FloatArray:
@@ -40,7 +33,7 @@ def bonuses(x: FloatArray, queried: IntArray, optimism: float) -> FloatArray:
 def _bonus_block(
     queries: str, n_arms: int, d: int, n_queried: int, optimism: float, batch: int, rows: IntArray, seed: int
 ) -> pd.DataFrame:
-    law = SphereArms(n_arms, d, seed=seed)
+    law = linear_runs.SphereArms(n_arms, d, seed=seed)
     problem = law.take(rows)
     order = random_order(Streams(seed, law.label, rows).key("queries"), rows, 0, n_arms)
     if queries == "exploiting":  # d + 1 random arms reveal the parameter; then always the best
@@ -61,7 +54,7 @@ def _bonus_block(
         "negative": (left & (bonus < 0.0)).sum(axis=1) / (n_arms - n_queried),
         "negative_top": (top < 0.0).mean(axis=1),
         "spread": bonus[left].reshape(len(rows), -1).std(axis=1) / (0.5 * optimism),
-        "pessimistic": (promised < worth - ROUNDING).astype(np.float64),
+        "pessimistic": (promised < worth - linear_runs.ROUNDING).astype(np.float64),
     }
     base = {"check": "bonus", "series": queries, "n_features": d, "batch": batch, "optimism": optimism}
     return pd.DataFrame(base | {"n_queried": n_queried, "replication": rows, "rounds": 1} | found)
@@ -70,18 +63,18 @@ def _bonus_block(
 def _optimism_block(
     check: str, omega: float, n_arms: int, d: int, batch: int, rounds: int, rows: IntArray, seed: int
 ) -> pd.DataFrame:
-    law = SphereArms(n_arms, d, omega, seed)
+    law = linear_runs.SphereArms(n_arms, d, omega, seed)
     policy = LinearOae("OAE", batch, rounds) if omega == 0.0 else EllipsoidOae("OAE", batch, rounds, omega=omega)
-    observer, _ = observed_run(policy, law, rows, seed, enumerate_batches=check == "enumeration")
+    observer, _ = linear_runs.observed_run(policy, law, rows, seed, enumerate_batches=check == "enumeration")
     best, hope, most = (observer.table(name) for name in ("best", "hope", "most"))
     counted = ~np.isnan(hope)
     found = {
         "rounds": counted.sum(axis=0),
-        "pessimistic": (counted & (hope < best - batch * omega - ROUNDING)).sum(axis=0),
+        "pessimistic": (counted & (hope < best - batch * omega - linear_runs.ROUNDING)).sum(axis=0),
     }
     if check == "enumeration":
-        found["suboptimal"] = (counted & (hope < most - ROUNDING)).sum(axis=0)
-        found["pessimistic_exact"] = (counted & (most < best - batch * omega - ROUNDING)).sum(axis=0)
+        found["suboptimal"] = (counted & (hope < most - linear_runs.ROUNDING)).sum(axis=0)
+        found["pessimistic_exact"] = (counted & (most < best - batch * omega - linear_runs.ROUNDING)).sum(axis=0)
     base = {"check": check, "series": f"ω = {omega:g}", "omega": omega, "n_features": d, "batch": batch}
     return pd.DataFrame(base | {"replication": rows} | found)
 
@@ -110,7 +103,7 @@ def optimism_rows(
         for omega in omegas
         for d in grid["dimensions"]
         for b in grid["batches"]
-        for rows in replication_blocks(replications)
+        for rows in linear_runs.replication_blocks(replications)
     ]
     bonus_jobs = [
         (queries, bonus["n_arms"], int(d), int(n) * (int(d) + 1), float(optimism), bonus["batch"], rows, seed)
@@ -118,16 +111,19 @@ def optimism_rows(
         for d in bonus["dimensions"]
         for n in bonus["per_feature"]
         for optimism in bonus["optimism"]
-        for rows in replication_blocks(replications)
+        for rows in linear_runs.replication_blocks(replications)
     ]
-    found = [rows_in_parallel(_optimism_block, jobs, workers), rows_in_parallel(_bonus_block, bonus_jobs, workers)]
+    found = [
+        linear_runs.rows_in_parallel(_optimism_block, jobs, workers),
+        linear_runs.rows_in_parallel(_bonus_block, bonus_jobs, workers),
+    ]
     return pd.concat(found, ignore_index=True)
 
 
 def linear_optimism(test: Test, tables: Rows) -> Decision:
     """Check that the constrained model promises at least what the best batch is worth, or that a bonus is one.
     ``model``: "constrained", Lemma D.3, or "regularised", with a regulariser, whose bonus may be negative."""
-    rows = rows_as_written(test, tables)
+    rows = linear_runs.rows_as_written(test, tables)
     if test.get("model", "constrained") == "regularised":
         mine = rows[rows["check"] == "bonus"]
         texts = []
