@@ -1,10 +1,11 @@
-"""A small screen for tests: 40 genes, three features, a smooth phenotype, and the commands run on it."""
+"""A small screen for tests: 40 genes, three features, a smooth phenotype, and commands run on it; told searches."""
 
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from bestarm import Search
 from bestarm.command_line import main
 
 N_GENES = 40
@@ -24,6 +25,12 @@ def features() -> pd.DataFrame:
 def phenotypes() -> pd.Series:
     x = features()
     return (100.0 * (x["a"] - 0.5 * x["b"] ** 2)).round(2).rename("phenotype")
+
+
+def knowing(search: Search, table) -> Search:
+    """Tell a search a table, or a dictionary of its columns, and return it."""
+    search.tell(pd.DataFrame(table))
+    return search
 
 
 def one_line(capsys, *arguments) -> str:
@@ -72,6 +79,11 @@ class Lab:
     def measure(self, names, failed=()) -> None:
         values = phenotypes()
         self.add(*(f"{name},{'failed' if name in failed else values[name]}" for name in names))
+
+    def round(self, number: int, *arguments: str, failed: int = 0, **settings) -> None:
+        """Suggest a batch and measure it, of which the first wells may fail."""
+        assert self.suggest(*arguments, **settings) == 0
+        self.measure(self.batch(number), failed=self.batch(number)[:failed])
 
     def add(self, *rows: str) -> None:
         with open(self.phenotypes, "a") as file:

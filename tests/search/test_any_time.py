@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from refusals import refuses
+from small_screen import knowing
 
 import bestarm
 from bestarm.models import smooth_gp
@@ -53,9 +54,8 @@ def test_parts_order_and_saving_do_not_matter(name, tmp_path):
 @NAMES
 def test_what_is_pending_is_not_asked_for_again(name):
     """Three batches of different sizes before any result; then results of the second one first."""
-    search = a_search(name)
-    search.tell(pd.DataFrame({"reward": TRUTH[:8]}, index=TRUTH.index[:8]))
-    first, second, third = search.ask(4), None, None
+    search = knowing(a_search(name), TRUTH[:8].to_frame("reward"))
+    first = search.ask(4)
     pd.testing.assert_frame_equal(first, search.ask(4))
     second = search.ask(5, pending=first)
     third = search.ask(3)
@@ -127,8 +127,7 @@ def test_a_control_measured_each_week_keeps_all_its_results():
     search = a_search("random")
     for reward, new in ((10.0, "c1"), (11.0, "c2"), (10.0, "c3")):
         search.tell(pd.DataFrame({"name": ["c0", new], "reward": [reward, 1.0]}))
-    again = pd.DataFrame({"name": ["c0"], "reward": [10.0]})
-    refuses(lambda: search.tell(again), "these rewards were told already")
+    refuses(lambda: knowing(search, {"name": ["c0"], "reward": [10.0]}), "these rewards were told already")
     search.tell(pd.DataFrame({"name": ["c0", "c1", "c4"], "reward": [11.0, 1.0, 2.0]}))
     assert search.notes == ["2 rows told before, 1 new."]
     assert search.history["reward"].tolist() == [10.0, 1.0, 11.0, 1.0, 10.0, 1.0, 2.0]
@@ -137,8 +136,7 @@ def test_a_control_measured_each_week_keeps_all_its_results():
 @NAMES
 def test_corrections_replicates_and_data_from_before(name):
     """A correction takes the place of a value, a second measurement is averaged with it."""
-    search = a_search(name)
-    search.tell(pd.DataFrame({"name": ["c1", "c2", "c2"], "reward": [5.0, 1.0, 3.0]}))
+    search = knowing(a_search(name), {"name": ["c1", "c2", "c2"], "reward": [5.0, 1.0, 3.0]})
     assert search.predict().set_index("name")["value"][["c1", "c2"]].tolist() == [5.0, 2.0]
     search.ask(2)
     search.tell(pd.DataFrame({"name": ["c1"], "reward": [0.5]}), replace=True)
@@ -177,8 +175,8 @@ def test_candidates_come_and_go(name):
 @pytest.mark.parametrize("aim", AIMS)
 def test_each_aim_finds_its_candidates(aim):
     """From half of the values the best of the rest are asked for; predictions are in the reward's own units."""
-    search, linear, key = a_search("gp_bucb", aim=aim), TABLE["x"], AIMS[aim]
-    search.tell(pd.DataFrame({"reward": linear[::2]}, index=linear.index[::2]))
+    linear, key = TABLE["x"], AIMS[aim]
+    search = knowing(a_search("gp_bucb", aim=aim), linear[::2].to_frame("reward"))
     assert linear[1::2].map(key).sort_values().rank()[search.ask(4)["name"]].mean() < 8
     assert search.best()["name"].tolist() == [linear[::2].map(key).idxmin()]
     shown = linear if aim in ("high", "low") else linear.map(key).abs()
@@ -192,8 +190,8 @@ def test_each_aim_finds_its_candidates(aim):
 def test_predictions_are_of_every_candidate(name):
     """A mean that follows the truth, a deviation, and probabilities of the best m that sum to m; hits by any rule."""
     for hits in (0.2, "10%", ["c1", "c2", "c3", "c4"]):
-        search = a_search(name, hits=hits, **({"steps": 400} if "steps" in BY_NAME[name] else {}))
-        search.tell(pd.DataFrame({"reward": TRUTH[::2]}, index=TRUTH.index[::2]))
+        more = {"steps": 400} if "steps" in BY_NAME[name] else {}
+        search = knowing(a_search(name, hits=hits, **more), TRUTH[::2].to_frame("reward"))
         table = search.predict(m=4)
         assert table["name"].tolist() == list(TABLE.index)
         assert np.corrcoef(table["mean"], TRUTH)[0, 1] > 0.7
@@ -223,8 +221,7 @@ def test_one_posterior_chooses_and_explains_where_much_is_known(name, monkeypatc
     monkeypatch.setattr(smooth_gp, "_FIRST", 9)
     fits, fitted = [], smooth_gp.SmoothGP.fitted
     monkeypatch.setattr(smooth_gp.SmoothGP, "fitted", lambda *given: fits.append(1) or fitted(*given))
-    search = a_search(name)
-    search.tell(pd.DataFrame({"reward": TRUTH[:20]}, index=TRUTH.index[:20]))
+    search = knowing(a_search(name), TRUTH[:20].to_frame("reward"))
     batch, why = search.ask(4), search.why()
     assert len(fits) == 1
     exact = search.predict().set_index("name").loc[batch["name"]]
@@ -248,8 +245,7 @@ def test_a_constructor_s_policy_takes_any_size_and_may_repeat():
 
 def test_finished_and_nothing_left():
     """Of a name when no candidate is left, of a constructor's policy after its rounds; a size asks on."""
-    search = a_search("random")
-    search.tell(pd.DataFrame({"reward": TRUTH}))
+    search = knowing(a_search("random"), TRUTH.to_frame("reward"))
     assert search.finished
     assert len(search.ask()) == len(search.ask(3)) == len(search.rounds) == 0
     own = Search(TABLE, bestarm.random_batches(5, 1))
@@ -305,8 +301,7 @@ def test_a_threshold_reaches_the_choice_of_the_policy_of_hits():
     """The batch has the largest probabilities that `predict` shows, at each threshold; a far one is a bold one."""
     batches = []
     for threshold in (-0.2, 0.9, 30.0):
-        search = a_search("hits", hits=threshold)
-        search.tell(pd.DataFrame({"reward": TRUTH[::3]}, index=TRUTH.index[::3]))
+        search = knowing(a_search("hits", hits=threshold), TRUTH[::3].to_frame("reward"))
         table = search.predict().set_index("name")
         wanted = ((table["mean"] - threshold) / table["deviation"])[table["state"] == "unmeasured"].nlargest(5)
         batches.append(search.ask(5)["name"].tolist())
@@ -316,8 +311,7 @@ def test_a_threshold_reaches_the_choice_of_the_policy_of_hits():
 
 def test_a_correction_and_another_measurement_at_once():
     """Of a policy that learns each measurement: both are told once, in every order of asking and telling."""
-    search = Search(TABLE, bestarm.thompson(2, 99))
-    search.tell(pd.DataFrame({"name": ["c1"], "reward": [5.0]}))
+    search = knowing(Search(TABLE, bestarm.thompson(2, 99)), {"name": ["c1"], "reward": [5.0]})
     search.ask(2)
     search.tell(pd.DataFrame({"name": ["c1"], "reward": [0.5]}), replace=True)
     search.tell(pd.DataFrame({"name": ["c1"], "reward": [1.0]}))

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from refusals import refuses
+from small_screen import knowing
 
 import bestarm
 from bestarm.command_line import main
@@ -45,9 +46,8 @@ class Page(HTMLParser):
 
 
 def a_search(n=8):
-    search = Search(TABLE, "neighbours", seed=1)
     values = [float(i) if i != 4 else "failed" for i in range(n)]
-    search.tell(pd.DataFrame({"name": TABLE.index[:n], "reward": values}))
+    search = knowing(Search(TABLE, "neighbours", seed=1), {"name": TABLE.index[:n], "reward": values})
     search.ask(3)
     return search
 
@@ -102,9 +102,8 @@ def test_a_page_takes_no_other_file(tmp_path):
     refuses(lambda: search.report(tmp_path / "search.html"), "holds a saved search or another archive; give the page")
     with pytest.raises(ValueError, match="sequential"):
         Search(TABLE, bestarm.m_lingape(n_best=1, delta=0.1, sigma=0.1)).report(tmp_path / "page.html")
-    refuses(
-        lambda: search.report(tmp_path / "nowhere" / "page.html", refits=0), "there is no folder .*nowhere", OSError
-    )
+    nowhere = tmp_path / "nowhere" / "page.html"
+    refuses(lambda: search.report(nowhere, refits=0), "there is no folder .*nowhere", OSError)
 
 
 def test_the_command_writes_the_page(tmp_path, capsys):
@@ -139,8 +138,7 @@ def test_the_form_for_notebooks_is_short_and_escaped():
     ],
 )
 def test_the_best_and_the_next_step(aim, rewards, words):
-    search = Search(TABLE, "random", aim=aim)
-    search.tell(pd.DataFrame({"name": TABLE.index[: len(rewards)], "reward": rewards}))
+    search = knowing(Search(TABLE, "random", aim=aim), {"name": TABLE.index[: len(rewards)], "reward": rewards})
     assert words in search._repr_html_()
 
 

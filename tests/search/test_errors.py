@@ -6,13 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from refusals import refused, refuses
-from small_screen import Lab, genes
+from small_screen import Lab, genes, knowing
 
 from bestarm import Search
 from bestarm.command_line import main
 from bestarm.models.smooth_gp import SmoothGP
 from bestarm.search.choices import NAMES
 from bestarm.search.errors import errors_of, mean_of, reading
+from bestarm.search.plots import left_out
 from bestarm.search.search_files import parts_of
 
 LINE = pd.DataFrame({"x": np.linspace(0, 1, 12)}, index=[f"c{i}" for i in range(12)])
@@ -20,9 +21,8 @@ LINE = pd.DataFrame({"x": np.linspace(0, 1, 12)}, index=[f"c{i}" for i in range(
 
 def told(policy="gp", **columns):
     """Return a search that was told c1, c5 and c9 = 1, 2 and 3, with some columns more."""
-    search = Search(LINE, policy, seed=1)
-    search.tell(pd.DataFrame({"name": ["c1", "c5", "c9"], "reward": [1.0, 2.0, 3.0], **columns}))
-    return search
+    table = {"name": ["c1", "c5", "c9"], "reward": [1.0, 2.0, 3.0], **columns}
+    return knowing(Search(LINE, policy, seed=1), table)
 
 
 def at(search, name="c5"):
@@ -49,10 +49,8 @@ def test_a_large_error_leaves_a_candidate_uncertain_and_a_mean_of_five_weighs_mo
     for tiny in (1e-12, 1e-78, 1e-160, 1e-200):  # as a billionth of the spread
         np.testing.assert_allclose(at(told(sem=[tiny, 1.0, 0.5])), at(told(sem=[1e-10, 1.0, 0.5])), rtol=1e-9)
     outlier = pd.DataFrame({"name": ["c1", "c2"], "reward": [1.0, 50.0]})
-    few, many, rows = (Search(LINE, "gp") for _ in range(3))
-    few.tell(outlier)
-    many.tell(outlier.assign(n=[5, 1]))
-    rows.tell(pd.concat([outlier, *[outlier[:1]] * 4]))
+    tables = (outlier, outlier.assign(n=[5, 1]), pd.concat([outlier, *[outlier[:1]] * 4]))
+    few, many, rows = (knowing(Search(LINE, "gp"), table) for table in tables)
     assert abs(at(many, "c1")[0] - 1.0) < 0.21 * abs(at(few, "c1")[0] - 1.0)  # a fifth of the noise
     np.testing.assert_array_equal(at(many, "c1"), at(rows, "c1"))
 
@@ -71,8 +69,7 @@ def test_predictions_commute_with_the_unit():
     plain = None
     for unit in (1.0, 1e-13, 1e20, -1.0, 1e-100, 1e140):
         search = Search(LINE, "gp", aim="min" if unit < 0 else "max")
-        table = pd.DataFrame({"name": LINE.index[:4], "reward": unit * rewards + 7 * unit, "sem": abs(unit) * sem})
-        search.tell(table)
+        search.tell(pd.DataFrame({"name": LINE.index[:4], "reward": unit * rewards + 7 * unit, "sem": abs(unit) * sem}))
         found = search.predict()
         found = np.array([found["mean"] / unit - 7.0, found["deviation"] / abs(unit)])
         plain = found if plain is None else plain
@@ -140,8 +137,7 @@ def test_a_list_that_grows_knows_errors_as_well():
     assert search.history["sem"].tolist() == [0.1, 0.2, 0.3, 0.4]
     search.tell(pd.DataFrame({"name": ["c1", "c5"], "reward": [1.0, 2.0], "sem": [0.1, 0.9]}))
     assert search.notes[-1] == "c5: 2 ± 0.9 in place of 2 ± 0.2, a correction."
-    again = Search(LINE, "gp", seed=1)
-    again.tell(search.history)
+    again = knowing(Search(LINE, "gp", seed=1), search.history)
     pd.testing.assert_frame_equal(again.predict(), search.predict())
 
 
@@ -172,8 +168,6 @@ def test_resumption_is_bit_equal(policy, tmp_path):
 
 
 def test_errors_take_part_in_leave_one_out_and_what_is_left():
-    from bestarm.search.plots import left_out
-
     vague, exact = told(sem=[0.01, 5.0, 0.01]), told(sem=[0.01, 0.01, 0.01])
     assert not left_out(vague, 3).equals(left_out(exact, 3))
     assert vague.left(2.5).hits != exact.left(2.5).hits

@@ -1,6 +1,7 @@
 """Files of a search: of every format for ever, whole whatever happens, nobody's measurements wiped."""
 
 import io
+import itertools
 import json
 import multiprocessing
 import os
@@ -9,6 +10,7 @@ import signal
 import time
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +20,9 @@ from refusals import raising, refuses
 
 import bestarm
 from bestarm.command_line import main
+from bestarm.policies.batch_search import RandomBatch
 from bestarm.search.search import Search
+from bestarm.search.search_files import archive_of, parts_of
 
 OLD = Path(__file__).parent / "format_2"
 NEXT = json.loads((OLD / "what_comes_next.json").read_text())
@@ -65,20 +69,16 @@ def test_a_log_of_format_1_opens_for_ever_and_goes_on(tmp_path, capsys):
 
 def changed(path, change, member="search.json"):
     """Change the log within a file, with right checksums."""
-    with zipfile.ZipFile(path) as archive:
-        parts = {name: archive.read(name) for name in archive.namelist()}
+    parts = parts_of(path.read_bytes())
     if member == "search.json":
         meta = json.loads(parts[member])
         change(meta)
         parts[member] = json.dumps(meta).encode()
     else:
-        array = change(np.load(io.BytesIO(parts[member])))
         file = io.BytesIO()
-        np.save(file, array)
+        np.save(file, change(np.load(io.BytesIO(parts[member]))))
         parts[member] = file.getvalue()
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, content in parts.items():
-            archive.writestr(name, content)
+    path.write_bytes(archive_of(parts))
 
 
 def a_file(tmp_path):
@@ -180,11 +180,9 @@ def campaigner(path, name, tries):
         if name not in set(search.history["name"]):
             search.tell(told(name))
         try:
-            search.save(path)
+            return search.save(path)
         except ValueError:
             time.sleep(0.01)
-            continue
-        return
     os._exit(1)
 
 
@@ -218,11 +216,9 @@ def test_threads_on_one_search(tmp_path):
 
 def saver(path):
     search = Search.load(path)
-    number = len(search.history)
-    while True:
+    for number in itertools.count(len(search.history)):
         search.tell(told(f"c{number % 30}", value=float(number)), again=True)
         search.save(path)
-        number += 1
 
 
 def test_killed_in_the_middle_of_a_save_fifty_times(tmp_path):
@@ -270,10 +266,6 @@ def test_a_folder_that_is_not_there_or_cannot_be_written(tmp_path, monkeypatch):
 
 
 def test_a_policy_that_no_file_can_hold(tmp_path):
-    from dataclasses import dataclass
-
-    from bestarm.policies.batch_search import RandomBatch
-
     @dataclass(frozen=True)
     class Mine(RandomBatch):
         pass

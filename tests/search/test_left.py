@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from refusals import refuses, refusing
+from small_screen import knowing
 
 import bestarm
 from bestarm import Search
@@ -18,8 +19,7 @@ def begun(policy="gp", n=80, told=20, **settings) -> tuple[Search, np.ndarray]:
     x = np.random.default_rng(2).uniform(size=(n, 2))
     y = np.sin(3 * x[:, 0]) + x[:, 1]
     search = Search(pd.DataFrame(x, index=[f"c{i}" for i in range(n)], columns=["a", "b"]), policy, **settings)
-    search.tell(pd.DataFrame({"name": [f"c{i}" for i in range(told)], "reward": y[:told]}))
-    return search, y
+    return knowing(search, {"name": [f"c{i}" for i in range(told)], "reward": y[:told]}), y
 
 
 @pytest.mark.parametrize("exact", [True, False])

@@ -9,18 +9,18 @@ import numpy as np
 import pandas as pd
 import pytest
 from refusals import raising, refuses
+from small_screen import Lab, genes, knowing
 
 from bestarm import Search
-from bestarm.command_line import main
 from bestarm.search import atomic_files
+from bestarm.search.campaign import Campaign
 
 TABLE = pd.DataFrame(np.random.default_rng(0).normal(size=(24, 2)), [f"c{i}" for i in range(24)], ["f0", "f1"])
 VALUES = np.exp(-(TABLE**2).sum(axis=1)) + 0.1 * TABLE["f0"]
 
 
 def told(search, **rewards):
-    search.tell(pd.DataFrame({"name": rewards.keys(), "reward": rewards.values()}))
-    return search
+    return knowing(search, {"name": rewards.keys(), "reward": rewards.values()})
 
 
 @pytest.mark.parametrize("name", ["gp_bucb", "thompson"])
@@ -48,16 +48,14 @@ def test_a_batch_does_not_depend_on_the_room_that_was_made_for_rewards():
     for seed in range(12):
         search = Search(TABLE, "linear", seed=seed)
         for _ in range(5):
-            batch = search.ask(3)
-            search.tell(batch.assign(reward=VALUES[batch["name"]].to_numpy()))
+            search.tell(search.ask(3).assign(reward=lambda batch: VALUES[batch["name"]].to_numpy()))
             search.predict()
         assert search.check() == []
 
 
 def test_a_history_tells_failures_and_an_old_batch_keeps_its_order():
     old = told(Search(TABLE), c0=1.0, c1="failed")
-    new = Search(TABLE, "forest")
-    new.tell(old.history)
+    new = knowing(Search(TABLE, "forest"), old.history)
     assert (new.states["c0"], new.states["c1"]) == ("measured", "failed")
     again = Search(TABLE[:6], "random")
     again.ask(1)
@@ -149,37 +147,31 @@ def test_what_cannot_be_is_refused(tmp_path):
     refuses(lambda: Search(TABLE).tell(table, results="nope"), "no column nope; it has: name, reward. Name one of them")
 
 
-def test_genes_that_are_being_measured_stay_so(tmp_path, monkeypatch, capsys):
-    """Also where the batch after them is withdrawn; without a word about them the next one is refused."""
-    monkeypatch.chdir(tmp_path)
-    TABLE.rename_axis("gene").to_csv("f.csv")
-    known = VALUES[:6].rename("phenotype").rename_axis("gene")
-    known.to_csv("p.csv")
-    suggest = ["suggest", "f.csv", "p.csv", "--batch", "2", "--policy", "gp"]
+@pytest.fixture
+def lab(tmp_path):
+    lab = Lab(tmp_path)
+    lab.measure(genes()[:6])
+    return lab
 
-    def asked(*more, status=0):
-        assert main([*suggest, *more]) == status
-        return set(capsys.readouterr().out.split()) & {f"c{i}" for i in range(24)}
+
+def test_genes_that_are_being_measured_stay_so(lab, capsys):
+    """Also where the batch after them is withdrawn; without a word about them the next one is refused."""
+
+    def asked(*more):
+        return set(lab.says(capsys, *more, policy="gp", batch=2).split()) & set(genes())
 
     first, second = asked(), asked("--pending")
     assert not asked("--withdraw", "--pending") & first
-    pd.concat([known, VALUES[sorted(second)].rename("phenotype").rename_axis("gene")]).to_csv("p.csv")
-    assert main(suggest) == 2
-    assert "still being measured, as --pending said" in capsys.readouterr().err
+    lab.measure(sorted(second))
+    assert "still being measured, as --pending said" in lab.says(capsys, policy="gp", batch=2, status=2)
     assert not asked("--pending") & (first | second)
-    (tmp_path / "p_rounds" / "candidates.zip").unlink()
+    (lab.rounds / "candidates.zip").unlink()
     asked("--pending")  # the same table goes on without its copy
 
 
-def test_a_campaign_has_more_than_999_rounds(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    TABLE.rename_axis("gene").to_csv("f.csv")
-    VALUES[:6].rename("phenotype").rename_axis("gene").to_csv("p.csv")
-    assert main(["suggest", "f.csv", "p.csv", "--policy", "random"]) == 0
-    from bestarm.search.campaign import Campaign
-
-    campaign = Campaign(tmp_path / "p_rounds")
-    one = (tmp_path / "p_rounds" / "round_001.json").read_text()
+def test_a_campaign_has_more_than_999_rounds(lab):
+    assert lab.suggest(policy="random") == 0
+    one = (lab.rounds / "round_001.json").read_text()
     for n in range(2, 1002):
-        (tmp_path / "p_rounds" / f"round_{n:03d}.json").write_text(one.replace('"number": 1', f'"number": {n}'))
-    assert [each.number for each in campaign.rounds()] == list(range(1, 1002))
+        (lab.rounds / f"round_{n:03d}.json").write_text(one.replace('"number": 1', f'"number": {n}'))
+    assert [each.number for each in Campaign(lab.rounds).rounds()] == list(range(1, 1002))

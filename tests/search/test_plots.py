@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from refusals import refuses
+from small_screen import knowing
 
 import bestarm
 from bestarm.search import plots, progress
@@ -131,8 +132,7 @@ def test_features_of_the_map_can_be_chosen_and_a_notebook_shows_it_with_its_text
 
 def test_names_are_no_formulas(tmp_path):
     table = CANDIDATES.rename(index=lambda name: f"${name}_{{$").rename(columns={"x": "$\\frac$"})
-    search = Search(table, "neighbours")
-    search.tell(pd.DataFrame({"name": table.index[:9], "reward": REWARD.to_numpy()[:9]}))
+    search = knowing(Search(table, "neighbours"), {"name": table.index[:9], "reward": REWARD.to_numpy()[:9]})
     search.plot().savefig(tmp_path / "plot.png")
 
 
@@ -149,8 +149,7 @@ def test_mistakes_are_named():
 
 def test_equal_rewards_and_a_single_one_are_drawn():
     for n in (1, 5):
-        search = Search(CANDIDATES, "neighbours")
-        search.tell(pd.DataFrame({"name": CANDIDATES.index[:n], "reward": 2.0}))
+        search = knowing(Search(CANDIDATES, "neighbours"), {"name": CANDIDATES.index[:n], "reward": 2.0})
         assert "2" in plots.describe(search.plot())
 
 

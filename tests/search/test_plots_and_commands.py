@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from refusals import refuses
-from small_screen import Lab, one_line, phenotypes
+from small_screen import Lab, knowing, one_line, phenotypes
 
 import bestarm
 from bestarm import Arms, Search, Streams
@@ -23,9 +23,7 @@ def lab(tmp_path):
 
 
 def told(table, n, policy="neighbours", **settings):
-    search = Search(table, policy, **settings)
-    search.tell(pd.DataFrame({"name": table.index[:n], "reward": np.arange(float(n))}))
-    return search
+    return knowing(Search(table, policy, **settings), {"name": table.index[:n], "reward": np.arange(float(n))})
 
 
 def test_what_is_withdrawn_leaves_what_is_measured_beside_it(lab, capsys):
@@ -116,8 +114,7 @@ def test_what_failed_is_not_named_as_the_nearest_measured():
 
 
 def test_titles_say_no_more_than_their_numbers():
-    single = Search(LINE, "neighbours")
-    single.tell(pd.DataFrame({"name": ["c0", "c0", "c1", "c2"], "reward": [10.0, 0, 6, 1]}))
+    single = knowing(Search(LINE, "neighbours"), {"name": ["c0", "c0", "c1", "c2"], "reward": [10.0, 0, 6, 1]})
     assert single.plot("best").axes[0].get_title() == "The best single result so far is 10, of c0"
     assert "0.5 (distance to 2.5)" in told(LINE, 5, aim=2.5).plot("best").axes[0].get_title()
     rng = np.random.default_rng(0)
@@ -159,11 +156,9 @@ def test_one_metric_may_be_named_to_refit():
     from sklearn.datasets import load_iris
     from sklearn.tree import DecisionTreeClassifier
 
-    depths = {"max_depth": [1, 2, 3, 4, 5]}
-    found = bestarm.BatchSearchCV(
-        DecisionTreeClassifier(random_state=0), depths, n_iter=4, batch_size=2, scoring="accuracy", refit="accuracy"
-    ).fit(*load_iris(return_X_y=True))
-    assert found.best_score_ > 0.9
+    tree, depths = DecisionTreeClassifier(random_state=0), {"max_depth": [1, 2, 3, 4, 5]}
+    search = bestarm.BatchSearchCV(tree, depths, n_iter=4, batch_size=2, scoring="accuracy", refit="accuracy")
+    assert search.fit(*load_iris(return_X_y=True)).best_score_ > 0.9
 
 
 def test_a_state_is_of_the_policy_that_started_it():

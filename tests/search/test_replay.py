@@ -26,8 +26,7 @@ HITS = hits_of(REWARDS, 0.2)
 
 @pytest.fixture
 def scores(tmp_path):
-    Lab(tmp_path)
-    return read_features(tmp_path / "features.csv", []).scores()
+    return read_features(Lab(tmp_path).features, []).scores()
 
 
 @pytest.mark.parametrize("name", ["mean_opt", "ensemble", "seq_b", "linear", "dpp_sample", "thompson", "random"])
@@ -162,8 +161,7 @@ def test_the_example_files_agree_and_are_small():
     folder = DATA / "example_screen"
     notes = []
     table = read_features(folder / "features.csv", notes)
-    names, wells, _ = read_wells(folder / "finished_screen.csv", "", notes)
-    found, _ = averaged(names, wells)
+    found, _ = averaged(*read_wells(folder / "finished_screen.csv", "", notes)[:2])
     assert (notes, table.values.shape, sorted(found)) == ([], (500, 24), sorted(table.names))
     assert not any(math.isnan(value) for value in found.values())
     assert sum(path.stat().st_size for path in folder.iterdir()) < 200_000

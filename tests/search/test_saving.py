@@ -28,8 +28,7 @@ def same_bits(one, other):
             used = [slice(n) for n in one.n_rows]
             a, b = (np.concatenate([x[r, k].ravel() for r, k in enumerate(used)]) for x in (a, b))
         if isinstance(a, np.ndarray):
-            assert a.dtype == b.dtype, f.name
-            assert a.tobytes() == b.tobytes(), f.name
+            assert (a.dtype, a.tobytes()) == (b.dtype, b.tobytes()), f.name
         elif isinstance(a, bool | int | float | np.generic):
             assert type(a) is type(b)
             assert a == b, f.name

@@ -25,6 +25,11 @@ def lab(tmp_path):
     return Lab(tmp_path)
 
 
+@pytest.fixture
+def table(lab):
+    return read_features(lab.features, [])
+
+
 def choice(name: str, **settings) -> Choice:
     return Choice(name, ({"hidden": (8, 4), "steps": 60} if name in NETWORKS else {}) | settings)
 
@@ -40,9 +45,8 @@ def uninterrupted(policy, scores, rewards, rounds, failed=()):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_batches_are_those_of_an_uninterrupted_search(name, lab):
+def test_batches_are_those_of_an_uninterrupted_search(name, table):
     """To the last gene, for every policy, with a failed well among them; and the log leads to the same batches."""
-    table = read_features(lab.features, [])
     scores, rewards = table.scores(), phenotypes().to_numpy()
     first = uninterrupted(choice(name).search(4, 9), scores, rewards, 1)[0]
     wanted = uninterrupted(choice(name).search(4, 9), scores, rewards, 4, failed={first[1]})
@@ -56,9 +60,8 @@ def test_batches_are_those_of_an_uninterrupted_search(name, lab):
 
 
 @pytest.mark.parametrize("name", ["greedy", "mean_opt", "ensemble", "seq_b"])
-def test_without_scaling_batches_are_those_of_a_search_by_the_library(name, lab):
+def test_without_scaling_batches_are_those_of_a_search_by_the_library(name, table):
     """`bestarm.Search` on standardised features, with the same phenotypes."""
-    table = read_features(lab.features, [])
     rewards = phenotypes().to_numpy() / 100.0
     plain = Choice(name, choice(name).settings, scaled=False)
     frame = pd.DataFrame(table.scores(), index=genes(), columns=["a", "b", "c"])
@@ -73,9 +76,9 @@ def test_without_scaling_batches_are_those_of_a_search_by_the_library(name, lab)
         search.tell(batch)
 
 
-def test_scaling_makes_the_unit_of_the_phenotype_irrelevant(lab):
+def test_scaling_makes_the_unit_of_the_phenotype_irrelevant(table):
     """Batches are the same for phenotypes in hundreds and in thousandths, and with another zero."""
-    table, found = read_features(lab.features, []), []
+    found = []
     for factor, shift in ((1.0, 0.0), (2.0**-17, 0.0), (1.0, 1024.0)):
         rounds, known = [], {}
         for _ in range(3):
@@ -85,9 +88,8 @@ def test_scaling_makes_the_unit_of_the_phenotype_irrelevant(lab):
     assert found[0] == found[1] == found[2]
 
 
-def test_what_is_known_beforehand_is_learned_from(lab):
+def test_what_is_known_beforehand_is_learned_from(table):
     """The first batch of a search that knows ten genes is not the random one, and has none of the ten."""
-    table = read_features(lab.features, [])
     known = dict(phenotypes()[:10])
     blind, first = (next_round(Plan(choice("greedy"), 4), table, told, []) for told in ({}, known))
     assert first.names != blind.names
@@ -98,9 +100,8 @@ def test_what_is_known_beforehand_is_learned_from(lab):
 
 
 @pytest.mark.parametrize("name", ["mean_opt", "gp_bucb", "linear", "random"])
-def test_predictions_follow_the_phenotype_and_know_what_was_measured(name, lab):
+def test_predictions_follow_the_phenotype_and_know_what_was_measured(name, table):
     """Correlated with the truth over all genes; a deviation of at least 0, smaller at measured genes than elsewhere."""
-    table = read_features(lab.features, [])
     truth = features()["a"].to_numpy() * 50.0
     arms = np.arange(0, 40, 2)
     settings = {} if name in ("gp_bucb", "linear", "random") else {"steps": 400}
@@ -121,9 +122,8 @@ def test_novelty_is_the_distance_to_the_nearest_measured_gene():
     assert (nearest == measured[distances.argmin(axis=1)]).all()
 
 
-def test_expected_hits_are_sums_of_normal_tails(lab):
+def test_expected_hits_are_sums_of_normal_tails(table):
     """Half a hit for a prediction at the threshold; none and one far away from it."""
-    table = read_features(lab.features, [])
     known = dict(phenotypes()[:20])
     batch = next_round(Plan(choice("greedy"), 3), table, known, []).suggested
     sd = float(np.std(list(known.values())))
@@ -141,8 +141,7 @@ def test_expected_hits_are_sums_of_normal_tails(lab):
 
 def test_what_was_learned_is_told_by_the_next_round(lab, capsys):
     """Measured, failed, hits from the logged threshold, and Spearman's correlation of the logged predictions."""
-    lab.suggest("--hit", "50")
-    lab.measure(lab.batch(1), failed=lab.batch(1)[:1])
+    lab.round(1, "--hit", "50", failed=1)
     out = lab.says(capsys, "--hit", "50")
     lab.measure(lab.batch(2))
     out += lab.says(capsys, "--hit", "50")
@@ -170,9 +169,8 @@ def test_the_same_call_twice_gives_the_same_batch_and_changes_no_file(lab, capsy
 def test_a_hit_is_that_of_the_batch_which_waits_and_is_told_with_all_of_it(lab, capsys):
     lab.measure(genes()[:12])
     lab.suggest("--hit", "20", policy="gp")
-    assert "round 1 waits for its results, with hits from 20 on" in lab.says(
-        capsys, "--hit", "30", status=2, policy="gp"
-    )
+    shown = lab.says(capsys, "--hit", "30", status=2, policy="gp")
+    assert "round 1 waits for its results, with hits from 20 on" in shown
     (lab.rounds / "candidates.zip").unlink()
     assert "expected hits: " in lab.says(capsys, "--hit", "20", policy="gp")
     assert (lab.rounds / "candidates.zip").exists()
@@ -193,8 +191,7 @@ def test_the_same_files_elsewhere_give_the_same_rounds(tmp_path):
     for name, seed in (("one", "0"), ("two", "0"), ("three", "1")):
         lab = Lab(tmp_path / name)
         for number in (1, 2):
-            assert lab.suggest("--seed", seed) == 0
-            lab.measure(lab.batch(number))
+            lab.round(number, "--seed", seed)
         found.append(lab.files())
     assert found[0] == found[1]
     assert found[0] != found[2]
@@ -230,18 +227,15 @@ def test_the_history_is_replayed_from_the_files(policy, lab, capsys):
 
 def test_policy_batch_and_seed_may_change_between_rounds(lab):
     for number, (policy, batch) in enumerate((("random", 6), ("thompson", 4), ("linear", 5), ("ensemble", 3)), start=1):
-        assert lab.suggest("--seed", str(number), policy=policy, batch=batch) == 0
+        lab.round(number, "--seed", str(number), policy=policy, batch=batch)
         assert len(lab.batch(number)) == batch
-        lab.measure(lab.batch(number))
     assert lab.suggest("--check") == 0
 
 
 def test_a_revised_phenotype_counts_from_then_on(lab, capsys):
     """A repeated well changes a mean: rounds before stay as they were, and the change is logged."""
-    lab.suggest()
-    lab.measure(lab.batch(1), failed=lab.batch(1)[:1])
-    lab.suggest()
-    lab.measure(lab.batch(2))
+    lab.round(1, failed=1)
+    lab.round(2)
     first, _, third, _ = lab.batch(1)
     lab.measure(lab.batch(1)[:2])  # the failed gene again, and a replicate of another with the same value
     lab.add(f"{third},0")
@@ -263,9 +257,8 @@ def test_a_plate_has_its_wells_in_order_without_those_kept_free(lab):
     assert lab.suggest("--keep-free", "A01,A03", policy="random") == 0
 
 
-def test_components_take_the_place_of_features(lab):
+def test_components_take_the_place_of_features(table):
     """Uncorrelated, in order of their variance, mean square 1; all of them keep every distance."""
-    table = read_features(lab.features, [])
     found = table.scores(3)
     covariance = found.T @ found
     np.testing.assert_allclose(covariance - np.diag(np.diag(covariance)), 0.0, atol=1e-10)
@@ -342,8 +335,7 @@ def test_a_table_that_is_sorted_anew_or_longer_does_not_end_a_campaign(begun, ca
     lab.measure(lab.batch(1))
     table = features().iloc[::-1, ::-1]
     table.to_csv(lab.features)
-    assert lab.suggest(policy="greedy") == 0
-    lab.measure(lab.batch(2))
+    lab.round(2, policy="greedy")
     before = lab.files()
     out = next(name for name in table.index if name not in lab.batch(1) + lab.batch(2))
     new = pd.DataFrame([[0.1, 0.2, 0.3], [0.2, 0.1, 0.4]], index=["NEW1", "NEW2"], columns=["a", "b", "c"])
