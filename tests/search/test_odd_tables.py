@@ -89,7 +89,7 @@ def test_tables_that_are_understood(table, wanted):
     ("Sample,Reference,reward\nX1,c1,5\n", "X1 is no candidate"),
     ("Sample,Best,reward\nX1,c1,5\nX2,c1,6\n", "columns 'Best' and 'Sample' both look like names of candidates"),
     ('name,wells,reward\nc1,"1,2",1.250\n', "column 'reward' has '1.250', whose point may stand before decimals or"),
-    ("name,relation,reward\nc1,=,1\nc2,>,10\n", "'relation' of c2 is '>'; a limit is no result; give the limit"),
+    ("name,relation,reward\nc1,=,1\nc2,>,10\n", "'relation' of c2 is '>'; a limit is no result; give it itself"),
     ("name,reward,Unit\nc1,1,mM\nc2,500,nM\n", "'Unit' of c2 is 'nM'; other results have another unit"),
     ("name,QC,reward\nc1,Failed,0\n", "'QC' of c1 is 'Failed'; write so in place of the result"),
     ("name,outlier,reward\nc1,TRUE,0\n", "'outlier' of c1 is 'TRUE'; leave such rows out, or write failed"),
@@ -107,6 +107,12 @@ def test_tables_that_are_understood(table, wanted):
 def test_files_that_are_refused(text, tmp_path):
     (tmp_path / "r.csv").write_text(text, encoding="latin-1")
     told(tmp_path / "r.csv")
+
+
+@pytest.mark.parametrize("header", ["Reference,reward,,Retest,Note", "Compound,reward,Sample,Retest,N (kg/ha)"])
+def test_ordinary_columns_beside_results_are_harmless(header, tmp_path):
+    (tmp_path / "r.csv").write_text(f"{header}\nc1,1,,not done,60\nc1,1,,not done,\n")
+    assert told(tmp_path / "r.csv") == [("c1", 1.0)] * 2
 
 
 def test_names_and_numbers_of_rows_in_other_columns(tmp_path):

@@ -343,6 +343,8 @@ class Candidates:
                 raise ValueError(f"column {column!r} has in the new table the unit {units}; give numbers of one unit.")
             if column not in missing and bool(unit) != (str(column) in new):
                 which, meant = ("new", unit) if unit else ("first", new[str(column)])
+                if meant == "%":
+                    raise ValueError(f"column {column!r} is in % in one table alone; give both in one unit.")
                 unsaid.append(f"column {column}: without a unit in the {which} table, taken for {meant}.")
         if taken := [name for name in more.names if name in set(self.names)]:
             raise ValueError(f"{listed(taken)} is a candidate already; give new candidates names of their own.")

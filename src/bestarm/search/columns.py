@@ -26,7 +26,7 @@ _ERRORS = {  # headers of the error of a reward, without blanks and signs, by wh
     "n": ("n", "count", "nobs", "replicates", "nreplicates"),
     "": ("error", "err", "variance", "var", "uncertainty", "sigma"),
 }
-_REMARKS = re.compile(
+REMARKS = re.compile(
     r"(?:comment|note|remark|kommentar|bemerkung|anmerkung|remarque|commentaire|date|datum|fecha)(?:s|e|en)?\b.*"
 )
 _COMMON = ("nr", "no", "no.", "#", "number", "index")
@@ -72,9 +72,10 @@ def error_columns(header: Sequence[str], beside: Iterable[str] = ()) -> list[tup
         plain[plain.index("uncertainty")] = ""
     around = {re.sub(r"[\W_]", "", text) for b in map(_bare, beside) for text in (b, _AROUND.sub("", b))} - {""}
     found = []
-    for place, word in enumerate(plain):
+    for place, (word, label) in enumerate(zip(plain, header, strict=True)):
         words = {word, *(word.removeprefix(a) for a in around), *(word.removesuffix(a) for a in around)}
-        found += [(place, kind) for kind, known in _ERRORS.items() if words & set(known)]
+        kinds = _ERRORS if _bare(label) == label.strip().casefold() or label[-1:] in "%" else ("sem", "sd")  # N (kg/ha)
+        found += [(place, kind) for kind in kinds if words & set(_ERRORS[kind])]
     return found
 
 
@@ -135,7 +136,7 @@ def roles_of(
             features.append(i)
             if results is None and {*re.findall(r"[^\W\d_]+\d*", word)} & {*RESULTS, *_LIKE_RESULTS}:
                 notes.append(f"column {label}: taken for a feature; name it in `results` if it is a result.")
-            if _REMARKS.fullmatch(word):
+            if REMARKS.fullmatch(word):
                 notes.append(f"column {label}: taken for a feature; leave it out if it has remarks or dates.")
             if names is None and not named and identifies(label):
                 notes.append(f"column {label}: taken for a feature; call it name if it has the names.")

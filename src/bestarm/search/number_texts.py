@@ -206,7 +206,7 @@ class Column:
     @property
     def units(self) -> set[str]:
         """What stands around the numbers, nothing where they stand alone."""
-        return {p.around for p in self.distinct.values() if p is not None} or {""}
+        return {p.around for p in self.distinct.values() if p is not None and (p.around or p.body.strip("0.,"))} or {""}
 
     @property
     def named_unit(self) -> str:
@@ -298,7 +298,7 @@ def numbers_of(
     marks = rf"['’{_BLANKS}{',' if decimal == '.' else '.'}]"  # of thousands
     values = {text: float(re.sub(marks, "", p.body).replace(decimal, ".")) for text, p in parsed.items()}
     unit, named = next(iter(units)), column.named_unit
-    if unit and named not in ("", unit) and _UNITS.fullmatch(unit):
+    if unit and named not in ("", unit) and not (unit == named[-1:] == "%") and _UNITS.fullmatch(unit):
         what = f"{next(iter(parsed))!r}, in another unit than its header"
         raise ValueError(f"{where}: column {label!r} has {what}; give numbers of one unit.")
     said = [f"column {label}: numbers with the unit {unit!r}, which was taken off."] if unit else []

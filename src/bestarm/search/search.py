@@ -377,10 +377,11 @@ class Search:
     def _units_of(self, told: Measurements) -> list[str]:
         """Return a sentence if rewards may be in another unit than those before, and refuse them if they are."""
         units = f"{told.unit or 'no unit'}, those told before in {self._unit or 'none that is known'}"
-        if told.unit and self._unit not in ("", told.unit):
+        one = told.unit != self._unit and "%" in (told.unit, self._unit) and "" in (told.unit, self._unit)
+        before = (self._sequential or self._status).rows and not np.isnan(told.values).all()
+        if (one and before) or (told.unit and self._unit not in ("", told.unit)):
             raise ValueError(f"rewards are in {units}; give them in one unit.")
-        before = (self._sequential or self._status).rows and told.unit != self._unit
-        return [f"rewards in {units}; check that they are alike."] if before and not np.isnan(told.values).all() else []
+        return [f"rewards in {units}; check that they are alike."] if before and told.unit != self._unit else []
 
     def not_done(self, names: Iterable[str] | None = None) -> None:
         """Say what was asked and will not be measured: it can be chosen again. By default all that waits."""

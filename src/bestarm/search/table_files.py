@@ -16,8 +16,17 @@ from zipfile import ZipFile
 import numpy as np
 import pandas as pd
 
-from bestarm.search.columns import identifies
-from bestarm.search.number_texts import GAP_HINTS, GAPS, NO_RESULTS, NumberText, plain_floats, refuse_texts_beside, tidy
+from bestarm.search.columns import REMARKS, error_columns, identifies
+from bestarm.search.number_texts import (
+    DATE,
+    GAP_HINTS,
+    GAPS,
+    NO_RESULTS,
+    NumberText,
+    plain_floats,
+    refuse_texts_beside,
+    tidy,
+)
 
 _Rows = Sequence[tuple[int, list[str]]]  # lines, and cells
 _FIRST = 200  # rows that decide the layout
@@ -28,6 +37,7 @@ _UNITS_OF = ("", "-", "unit", "units", "einheit", "einheiten")  # what a row of 
 _NAMES = ("name", "candidate", "arm", "gene", "id")
 _NOTHING = {*GAPS, *GAP_HINTS, *NO_RESULTS}  # is known of a cell
 _NO_UNITS = _NOTHING - {"", "-", "."}
+_DAY = r"\d+([./-])\d+\1\d"
 _GUARDED = re.compile(r'="(.*)"')  # so that a spreadsheet takes a cell for a text
 _RULE = re.compile(r":?-{3,}:?")  # below the header of a table in Markdown
 _TEXT = r'(?:"[^"]*"|\\.|[_*].|\[(?![<>=])[^]]*]|[^]0#?.,;/"\\@[_*])'  # of a format, in which conditions begin with <
@@ -333,7 +343,10 @@ def _checked(table: Table, file: str, notes: list[str]) -> Table:
         kept = [i for i in range(len(table.header)) if i not in empty]
         beside = [i for i in kept if any(kept[0] < e < i for e in empty)]
         texts = {text.strip().lower() for i in beside[:1] for text in table.columns[i]} - _NOTHING
-        if len(beside) > 1 and not all(re.fullmatch(r"\W*\d(?!.*-[^\W\d]).*", text) for text in texts):
+        own, other = ([bool(t.strip()) for t in table.columns[i]] for i in (kept[0], [*beside, kept[0]][0]))
+        labels = [table.header[i] for i in beside]
+        second = own != other or _identifies(labels) or error_columns(labels)  # of what it names, and no spacer
+        if len(beside) > 1 and second and not all(re.fullmatch(r"\W*\d(?!.*-[^\W\d]).*", text) for text in texts):
             what = f"columns {str([table.header[i] for i in beside[:5]])[1:-1]} stand beside the table"
             remedy = "give each table its own file, or delete the empty column"
             raise ValueError(f"{table.where}: {what}, behind an empty column; {remedy}.")
@@ -367,7 +380,9 @@ def _read_excel(path: Path, notes: list[str]) -> Table:
     tables = [sheet for sheet in sheets if sum(sum(map(_filled, row)) > 1 for _, row in sheet[1]) > 1] or sheets[:1]
     texts = {title: _texts(rows) for title, rows in tables}
     heads = {title: below[_title(below)][1] for title, (_, below) in texts.items()}
-    title = next((t for t, head in heads.items() if _has_names(head) or _identifies(head)), tables[0][0])
+    rows, columns = len(texts[tables[0][0]][1]), len(heads[tables[0][0]])  # no legend of a table before it
+    named = (t for t, head in heads.items() if _has_names(head) or _identifies(head))
+    title = next((t for t in named if len(texts[t][1]) >= rows and len(heads[t]) >= columns), tables[0][0])
     notes += [f"{path.name}: the sheet {title!r} of {len(sheets)} was read."] if len(sheets) > 1 else []
     where = Path(f"{path}, sheet {title!r}") if len(sheets) > 1 else path
     above, below = texts[title]
@@ -377,8 +392,11 @@ def _read_excel(path: Path, notes: list[str]) -> Table:
     for label, column in zip(found.header, found.columns, strict=True):
         refuse_texts_beside(found.where, label, [0 if isinstance(text, NumberText) else text for text in column])
     kept, first = set(found.lines), min(found.lines, default=2**20)
-    for values in zip_longest(*(row for line, row in dict(tables)[title] if line in kept)):
-        _refuse_dates_beside(found.where, [cell for cell in values if cell is not None and _filled(cell)])
+    head = next((texts for line, texts in reversed(below) if line < first), [])
+    columns_below = zip_longest(*(row for line, row in dict(tables)[title] if line in kept))
+    for label, values in zip_longest(head, columns_below, fillvalue=""):
+        if not REMARKS.fullmatch(label.strip().casefold()):
+            _refuse_dates_beside(found.where, [cell for cell in values if cell is not None and _filled(cell)])
     empty = {(line, c + 1) for line, row in below for c, text in enumerate(row) if line >= first and not text}
     if empty or _has_inside(path, rb'hidden="(1|true)"'):  # what a reader of values alone does not see
         sheet = load_workbook(path)[title]
@@ -422,7 +440,7 @@ def _refuse_dates_beside(where: str, cells: Sequence[Any]) -> None:
     """Refuse dates and times among other cells, as a spreadsheet makes of names such as MARCH1, and of ratios."""
     dates = [cell for cell in cells if isinstance(cell.value, date | time)]
     others = [str(cell.value).strip() for cell in cells if not isinstance(cell.value, date | time)] if dates else []
-    if others := [t for t in others if t.lower() not in _NOTHING and not re.match(r"\d+([./-])\d+\1\d", t)]:
+    if others := [t for t in others if t.lower() not in _NOTHING and not (DATE.fullmatch(t) or re.match(_DAY, t))]:
         what = f"{dates[0].coordinate} is a date, {_text(dates[0])}, in a column that has {others[0]!r}"
         raise ValueError(f"{where}: {what}; write it as a text, or delete it.")
 
@@ -467,4 +485,6 @@ def _around(form: str) -> tuple[str, int, str, bool]:
     if money := re.search(r"\[\$([^]-]+)", form) or _MONEY.fullmatch(before.strip()):
         unit = money[1].strip(_IDLE)
         before, after = before.replace(unit, "").lstrip(), after or (unit and f" {unit}")
-    return before, len(digits) if {*digits} == {"0"} else 0, "%" * percent + after, percent
+    zeros = len(digits) if {*digits} == {"0"} else 0
+    after = after if re.match(r"\s*(?:[^\W\d_]|[%‰°$€£])", after) and "x10" not in after else ""  # no 0":1", 0.0"-fold"
+    return before if zeros > 1 or re.search("[<>≤≥~≈±]", before) else "", zeros, "%" * percent + after, percent

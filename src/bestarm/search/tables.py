@@ -56,8 +56,12 @@ _ODD_UNIT = re.compile(  # of a result: a remark, more numbers, or a letter for 
 )
 _RELATIONS = {"=", "<", ">", "≤", "≥", "<=", ">=", "~", "≈"}
 _FLAGS = re.compile(r"(?:is[\W_]?)?(?:exclude|excluded|outlier|omit|omitted|invalid|flag|flagged|ausreißer)")
+_NO = {*FAILED, *NOT_DONE}
 _YES = {"true", "yes", "y", "x", "1", "ja", "oui"}
-_UNIT_NAMES = re.compile(r"(?:.*[\W_])?(?:units?|einheit(?:en)?|unité)")
+_UNIT_NAMES = re.compile(r"(?:(?:reward|result|value|yield|standard)[\W_])?(?:units?|einheit(?:en)?|unité)")
+_STATES = re.compile(
+    r"(?:.*[\W_])?(?:status|state|qc|quality|outcome|result|relation|qualifier|operator|sign|modifier)"
+)
 _QUANTITIES = {"assay", "endpoint", "parameter", "quantity", "analyte", "standard type", "time point", "timepoint"}
 _OF_ANOTHER = re.compile(r"\b(?:ref(?:erence)?|parent|control|nearest|standard|template|neighbou?r)s?\b")  # candidate
 _NAMED = re.compile(r"sample|compound|name|molecule|(?:.*[\W_])?id")  # headers that name what was measured, not where
@@ -323,17 +327,13 @@ def _unused(
         word, rows = column.label.strip().casefold(), zip(names, column.texts, values, strict=True)
         said = dict.fromkeys((name, text) for name, text, value in rows if text and value == value)
         of_one = Counter(name for name, _ in said)
-        odd, rule = [(n, t) for n, t in said if t.lower() in (*FAILED, *NOT_DONE)], "write so in place of the result"
-        if said and {text for _, text in said} <= _RELATIONS:
-            odd, rule = (
-                [(n, t) for n, t in said if t != "="],
-                "a limit is no result; give the limit itself, or write failed",
-            )
+        odd, rule = [], "leave such rows out, or write failed as the result"
+        if _STATES.fullmatch(word) and said and {text for _, text in said} <= _RELATIONS:
+            odd, rule = [(n, t) for n, t in said if t != "="], "a limit is no result; give it itself, or write failed"
+        elif _STATES.fullmatch(word):
+            odd, rule = [(n, t) for n, t in said if t.lower() in _NO], "write so in place of the result"
         elif _FLAGS.fullmatch(word):
-            odd, rule = (
-                [(n, t) for n, t in said if t.lower() in _YES],
-                "leave such rows out, or write failed as the result",
-            )
+            odd = [(n, t) for n, t in said if t.lower() in _YES]
         elif _UNIT_NAMES.fullmatch(word) and len({plain_unit(text) for _, text in said}) > 1:
             odd, rule = list(said)[-1:], "other results have another unit; give all in one"
         elif word in _QUANTITIES:
@@ -347,13 +347,17 @@ def _unused(
 def _names_among(table: Table, others: Container[str], candidates: set[str]) -> int | None:
     """Return the only column but ``others`` whose cells are candidates, or the first one of a file, or None."""
     header = table.header
-    places = [i for i, label in enumerate(header) if label not in others and not _OF_ANOTHER.search(label.casefold())]
+    places = [i for i, label in enumerate(header) if label not in others]
+    own = [i for i in places if not _OF_ANOTHER.search(header[i].casefold())]
+    places = own if any(identifies(header[i]) for i in own) else places
     labels = {i: [label for label in map(label_of, table.columns[i]) if label] for i in places}
     there = {i: sum(map(candidates.__contains__, labels[i])) for i in places}
     known = [i for i in places if there[i] and 2 * there[i] >= len(labels[i])]
     known = [i for i in known if identifies(header[i]) or plain_floats(labels[i]) is None]  # and no plate 1
     known = known or [i for i in places if there[i] and identifies(header[i])]
-    if len(known) == 1 and len({*labels[known[0]]}) == 1:  # of all rows, which another column may name one by one
+    if (
+        len(known) == 1 and len({*labels[known[0]]}) == 1 and not identifies(header[known[0]])
+    ):  # of all rows, which another column may name one by one
         others_named = [i for i in places if i != known[0] and _NAMED.fullmatch(header[i].strip().casefold())]
         known += [i for i in others_named if len({*labels[i]}) == len(labels[i]) > 1]
     if len(known) > 1:
@@ -385,8 +389,8 @@ def _with_errors(
             continue
         if kind in told:
             raise ValueError(f"{where}: columns {told[kind][0]!r} and {column.label!r} tell the same; leave one out.")
-        if kind != "n" and column.unit not in ("", unit):
-            units = f"{column.unit} and the results in {unit or 'no unit'}"
+        if kind != "n" and (column.unit not in ("", unit) or (unit == "%" and not column.unit)):
+            units = f"{column.unit or 'no unit'} and the results in {unit or 'no unit'}"
             raise ValueError(f"{where}: column {column.label!r} is in {units}; give both in one unit.")
         told[kind] = column.label, read[0]
         notes += read[1]
