@@ -5,7 +5,7 @@ import pytest
 from bestarm_lab.paths import ROOT
 
 CEILINGS = {  # lines of Python, or of YAML
-    "src/bestarm/**/*.py": 24_648,
+    "src/bestarm/**/*.py": 24_652,
     "src/bestarm_lab/**/*.py": 9_024,
     "src/bestarm_objectives/**/*.py": 2714,
     "src/bestarm_plain/**/*.py": 1931,

@@ -74,7 +74,9 @@ def error_columns(header: Sequence[str], beside: Iterable[str] = ()) -> list[tup
     found = []
     for place, (word, label) in enumerate(zip(plain, header, strict=True)):
         words = {word, *(word.removeprefix(a) for a in around), *(word.removesuffix(a) for a in around)}
-        kinds = _ERRORS if _bare(label) == label.strip().casefold() or label[-1:] in "%" else ("sem", "sd")  # N (kg/ha)
+        kinds = (
+            _ERRORS if _bare(label) == label.strip().casefold() or label.endswith("%") else ("sem", "sd")
+        )  # N (kg/ha)
         found += [(place, kind) for kind in kinds if words & set(_ERRORS[kind])]
     return found
 

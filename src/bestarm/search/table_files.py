@@ -341,15 +341,8 @@ def _checked(table: Table, file: str, notes: list[str]) -> Table:
     if empty := [i for i, label in enumerate(table.header) if not label and not any(map(str.strip, table.columns[i]))]:
         notes.append(f"{file}: {len(empty)} empty column{'s' * (len(empty) > 1)} left out.")
         kept = [i for i in range(len(table.header)) if i not in empty]
-        beside = [i for i in kept if any(kept[0] < e < i for e in empty)]
-        texts = {text.strip().lower() for i in beside[:1] for text in table.columns[i]} - _NOTHING
-        own, other = ([bool(t.strip()) for t in table.columns[i]] for i in (kept[0], [*beside, kept[0]][0]))
-        labels = [table.header[i] for i in beside]
-        second = own != other or _identifies(labels) or error_columns(labels)  # of what it names, and no spacer
-        if len(beside) > 1 and second and not all(re.fullmatch(r"\W*\d(?!.*-[^\W\d]).*", text) for text in texts):
-            what = f"columns {str([table.header[i] for i in beside[:5]])[1:-1]} stand beside the table"
-            remedy = "give each table its own file, or delete the empty column"
-            raise ValueError(f"{table.where}: {what}, behind an empty column; {remedy}.")
+        if len(beside := [i for i in kept if any(kept[0] < e < i for e in empty)]) > 1:
+            _refuse_second_table(table, kept[0], beside)
         table.header = [table.header[i] for i in kept]
         table.columns = [table.columns[i] for i in kept]
         table.numbers = {(row, kept.index(column)) for row, column in table.numbers if column in kept}
@@ -358,6 +351,20 @@ def _checked(table: Table, file: str, notes: list[str]) -> Table:
         twice = f"there twice, in column {last + 1} again" if again[0] else f"empty in column {last + 1}"
         raise ValueError(f"{table.where}: the column name {again[0]!r} is {twice}; give each column its own name.")
     return table
+
+
+def _refuse_second_table(table: Table, first: int, beside: Sequence[int]) -> None:
+    """Refuse columns behind an empty one that begin with words and name other rows, or tell errors: another table."""
+    labels, cells = (
+        [table.header[i] for i in beside],
+        [[t.strip() for t in table.columns[i]] for i in (first, beside[0])],
+    )
+    words = not all(re.fullmatch(r"\W*\d(?!.*-[^\W\d]).*", t) for t in cells[1] if t.lower() not in _NOTHING)
+    other = list(map(bool, cells[0])) != list(map(bool, cells[1]))
+    if words and (other or _identifies(labels) or error_columns(labels)):
+        what = f"columns {str(labels[:5])[1:-1]} stand beside the table"
+        remedy = "give each table its own file, or delete the empty column"
+        raise ValueError(f"{table.where}: {what}, behind an empty column; {remedy}.")
 
 
 def _read_excel(path: Path, notes: list[str]) -> Table:

@@ -295,16 +295,12 @@ def measurements(
         remedy = "Fill them in, or write failed or not done where that is so"
         raise ValueError(f"no row of the table has a reward: all {len(kept)} are still to come. {remedy}.")
     rest = [i for i in kept if texts[i].lower() in _TO_COME]
-    names, later = [labels[i] for i in told], [labels[i] for i in rest]
-    if candidates is not None:
-        names, later = (
-            by_value([labels[i] for i in rows], [numbers[i] for i in rows], candidates) for rows in (told, rest)
-        )
+    there = candidates or ()
+    names, later = (by_value([labels[i] for i in rows], [numbers[i] for i in rows], there) for rows in (told, rest))
     done = [texts[i].lower() not in NOT_DONE for i in told]
     errors = [(i, kind) for i, kind in error_columns(header, [header[reward]]) if i not in (name, reward)]
-    errors = [
-        (i, kind) for i, kind in errors if i or kind != "n" or not is_counted(columns[i].texts)
-    ]  # numbers of rows
+    # a first column n may have the numbers of the rows
+    errors = [(i, kind) for i, kind in errors if i or kind != "n" or not is_counted(columns[i].texts)]
     beside = [(kind, columns[i]) for i, kind in errors if header[i] not in features]
     read = _with_errors(table.where, values, beside, decimal, labels, notes, number.unit)
     used = (*features, *(header[i] for i, kind in errors if kind), "round", "pull")
@@ -355,9 +351,8 @@ def _names_among(table: Table, others: Container[str], candidates: set[str]) -> 
     known = [i for i in places if there[i] and 2 * there[i] >= len(labels[i])]
     known = [i for i in known if identifies(header[i]) or plain_floats(labels[i]) is None]  # and no plate 1
     known = known or [i for i in places if there[i] and identifies(header[i])]
-    if (
-        len(known) == 1 and len({*labels[known[0]]}) == 1 and not identifies(header[known[0]])
-    ):  # of all rows, which another column may name one by one
+    # one name of all rows, which another column may name one by one
+    if len(known) == 1 and len({*labels[known[0]]}) == 1 and not identifies(header[known[0]]):
         others_named = [i for i in places if i != known[0] and _NAMED.fullmatch(header[i].strip().casefold())]
         known += [i for i in others_named if len({*labels[i]}) == len(labels[i]) > 1]
     if len(known) > 1:
